@@ -23,7 +23,7 @@ from kyvsim.jmespath.functions import FAMILIES, Function, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import suspicious
 from kyvsim.languages.classic.rule_type import RuleType, rule_types, rule_types_of
-from kyvsim.lint.registry import CHECKS
+from kyvsim.linting.registry import CHECKS
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.rule import read_rule
@@ -178,9 +178,9 @@ def test_every_check_is_registered():
 
 
 def test_every_lint_check_is_registered():
-    """The codes of `kyvsim.lint` are those of its table, but for what `apply` adds to a run."""
+    """The codes of `kyvsim.linting` are those of its table, but for what `apply` adds to a run."""
     named = {code.code for one in CHECKS for code in one.codes}
-    texts = [path.read_text(encoding="utf-8") for path in (PACKAGE / "lint").glob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in (PACKAGE / "linting").glob("*.py")]
     reported = {code for text in texts for code in re.findall(r'"(KV\d{3})", ?', text)}
     assert reported - named == {"KV070", "KV172", "KV190"}
     assert not only_once((one.codes, one.subject) for one in CHECKS)
@@ -358,7 +358,7 @@ FOLDERS = (
     "engine/context/loaders",
     "jmespath/functions",
     "languages/classic/validation",
-    "lint",
+    "linting",
     "report",
 )
 DESCRIBED = [(folder, name) for folder in FOLDERS for name in modules(folder)]

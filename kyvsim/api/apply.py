@@ -25,7 +25,7 @@ from kyvsim.engine.world import GivenObjects, World, creation_of, request_of, re
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject
 from kyvsim.languages import compile_policies, derived_rules, language_of
-from kyvsim.lint.runs import (
+from kyvsim.linting.runs import (
     LintInputs,
     all_skipped,
     nothing_matched,

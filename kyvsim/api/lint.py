@@ -18,9 +18,9 @@ from kyvsim.languages import READERS, derived_rules, read_binding
 from kyvsim.languages.cel.exceptions import lone_problems, refused_by_cluster
 from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
-from kyvsim.lint.policies import lint_cel_exceptions, lint_policy
-from kyvsim.lint.registry import run_checks
-from kyvsim.lint.runs import CheckSubject, LintInputs
+from kyvsim.linting.policies import lint_cel_exceptions, lint_policy
+from kyvsim.linting.registry import run_checks
+from kyvsim.linting.runs import CheckSubject, LintInputs
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources

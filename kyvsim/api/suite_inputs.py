@@ -22,7 +22,7 @@ from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, object_key, text_field
 from kyvsim.languages import READERS, compile_policies, derived_rules, read_binding
-from kyvsim.lint.runs import LintInputs, run_warnings
+from kyvsim.linting.runs import LintInputs, run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, read_documents
 from kyvsim.load.fingerprints import fingerprint
 from kyvsim.load.folders import USUAL, Walking

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.api.ignore_comments import IgnoreComment, IgnoreComments
-from kyvsim.lint.registry import CHECKS
-from kyvsim.lint.runs import CheckSubject
+from kyvsim.linting.registry import CHECKS
+from kyvsim.linting.runs import CheckSubject
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, Severity, listed
 from kyvsim.model.source import Location

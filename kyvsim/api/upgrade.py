@@ -18,7 +18,7 @@ from kyvsim.api.suite import Reading, SuiteRun, run_tests
 from kyvsim.api.system import own_system
 from kyvsim.engine.world import GivenObjects
 from kyvsim.kubernetes.objects import text_field
-from kyvsim.lint.release_changes import KnownChange, Subject, changes_between, with_change
+from kyvsim.linting.release_changes import KnownChange, Subject, changes_between, with_change
 from kyvsim.model.comparison import (
     Direction,
     ObjectDifference,

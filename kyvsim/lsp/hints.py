@@ -17,7 +17,7 @@ from kyvsim.jmespath.functions import functions
 from kyvsim.kubernetes.discovery import every_kind, kind_of_plural, preferred_version
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.lint.cel_policy import element_of, field_of
+from kyvsim.linting.cel_policy import element_of, field_of
 from kyvsim.lsp.document import (
     EditPosition,
     YamlEntry,

@@ -10,7 +10,7 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
-from kyvsim.lint.registry import CHECKS
+from kyvsim.linting.registry import CHECKS
 from kyvsim.report.diagnostic_codes import every_code, example_blocks, why_lines
 
 PACKAGE = Path(__file__).parents[2] / "kyvsim"

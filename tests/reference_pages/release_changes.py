@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from kyvsim.lint.release_changes import changes_between
+from kyvsim.linting.release_changes import changes_between
 from kyvsim.model.release import RELEASES
 
 

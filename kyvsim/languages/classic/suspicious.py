@@ -1,7 +1,7 @@
 """Warnings about policies that Kyverno accepts although they certainly do not work as intended.
 
 Such a policy passes all objects, or none. Every command reports these warnings; results are
-the same as Kyverno's. Warnings of `lint` are in `kyvsim.lint`.
+the same as Kyverno's. Warnings of `lint` are in `kyvsim.linting`.
 """
 
 from collections.abc import Iterator

@@ -426,6 +426,6 @@ def test_importing_the_package_loads_nothing_else():
 
 
 def test_lint_is_the_function_after_its_package_is_imported():
-    code = "import kyvsim.lint.registry, kyvsim; print(kyvsim.lint.__module__)"
+    code = "import kyvsim.linting.registry, kyvsim; print(kyvsim.lint.__module__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "kyvsim.api.library\n"

@@ -11,7 +11,7 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import READERS
-from kyvsim.lint import policies as lint
+from kyvsim.linting import policies as lint
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import compile_policies
 from kyvsim.languages.classic.suspicious import suspicious_parts
-from kyvsim.lint.policies import lint_policy
+from kyvsim.linting.policies import lint_policy
 
 HOLDS = {"key": "a", "operator": "Equals", "value": "b"}
 EACH = {"list": "request.object.spec.containers"}

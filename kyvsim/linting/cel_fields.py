@@ -1,0 +1,368 @@
+"""Checks of the fields that CEL expressions read: optional, misspelled, of another type."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from kyvsim.cel.nodes import Bind, Call, Ident, Literal, Loop, Node, Select, children
+from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
+from kyvsim.linting.cel_policy import (
+    CelPolicy,
+    ParsedExpression,
+    element_of,
+    field_names,
+    field_of,
+    is_name,
+    matched_kinds,
+    matched_types,
+)
+from kyvsim.linting.fields import field_hint
+from kyvsim.linting.matching import not_in_body
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
+
+_ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
+_ELEMENT = "[]"
+_DEFAULTS = frozenset({"orValue", "__orValueCompat__"})
+"""`orValue`, and what Kyverno's environments make of it."""
+_Names = tuple[str, ...]
+_Bound = Mapping[str, _Names | None]
+
+
+class _Reader(NamedTuple):
+    """Collects the fields that one expression reads."""
+
+    reads: list[tuple[Node, _Names]]
+    """Nodes with the paths that they read: the root variable, fields, and `[]` for elements."""
+
+    def path(self, node: Node, bound: _Bound) -> _Names | None:
+        """Read a part of the expression; return its path, None if it is no part of an object."""
+        if isinstance(node, Ident):
+            return bound.get(node.name, (node.name,) if node.name in _ROOTS else None)
+        if isinstance(node, Select):
+            return self._select(node, bound)
+        if isinstance(node, Loop):
+            return self._loop(node, bound)
+        if isinstance(node, Bind):
+            value = self.path(node.value, bound)
+            return self.path(node.body, {**bound, node.variable: value})
+        paths = [self.path(one, bound) for one in children(node)]
+        if isinstance(node, Call) and node.function in _DEFAULTS:
+            return self._optional(node.target or node.arguments[0], bound)
+        if not isinstance(node, Call) or node.function != "_[_]" or paths[0] is None:
+            return None
+        key = node.arguments[1]
+        step = key.value if isinstance(key, Literal) and isinstance(key.value, str) else _ELEMENT
+        return self._note(node, (*paths[0], step))
+
+    def _optional(self, node: Node, bound: _Bound) -> _Names | None:
+        """Return the path of a value that has a default, such as `object.?spec.?volumes`."""
+        if not isinstance(node, Select) or not node.optional:
+            return None if isinstance(node, Call) else self.path(node, bound)
+        inner = self._optional(node.operand, bound)
+        return None if inner is None else (*inner, node.field)
+
+    def _note(self, node: Node, path: _Names) -> _Names:
+        self.reads.append((node, path))
+        return path
+
+    def _select(self, node: Select, bound: _Bound) -> _Names | None:
+        if is_name(node.operand, "variables"):
+            return bound.get(f"variables.{node.field}")
+        inner = self.path(node.operand, bound)
+        if inner is None or node.optional or node.test:
+            return None
+        return self._note(node, (*inner, node.field))
+
+    def _loop(self, node: Loop, bound: _Bound) -> _Names | None:
+        source = self.path(node.source, bound)
+        inner = {**bound, **dict.fromkeys(node.variables)}
+        inner[node.variables[-1]] = None if source is None else (*source, _ELEMENT)
+        for one in (node.test, node.result):
+            if one is not None:
+                self.path(one, inner)
+        return source if node.kind == "filter" else None
+
+
+def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tuple[Node, _Names]]]]:
+    """Yield the expressions of a policy, variables first, each with the fields that it reads."""
+    names = {(*one.path, "expression"): one.name for one in policy.spec.variables}
+    bound: dict[str, _Names | None] = {}
+    for one in sorted(policy.expressions, key=lambda one: one.path not in names):
+        reader = _Reader([])
+        path = reader.path(one.root, bound)
+        if one.path in names:
+            bound[f"variables.{names[one.path]}"] = path
+        yield one, reader.reads
+
+
+def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV323 to KV325, KV329, KV344: fields that are optional, mistyped, misspelled, or absent."""
+    types, guarded = matched_types(policy), _guarded(policy)
+    named = {name for rule in policy.spec.resource_rules for name in rule.resources}
+    subresources = {name.partition("/")[2] for name in named}
+    subresource = subresources.pop() if len(subresources) == 1 else ""
+    for one, reads in _field_reads(policy):
+        bodies = (path[1:3] for _, path in reads if path[0] != "namespaceObject")
+        found = [
+            *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
+            *_unguarded(policy, {path for _, path in reads}, guarded),
+            *_ordered_amounts(one, reads),
+            *(_mistyped(one, reads, types) if types else ()),
+            *(_misspelt({path for _, path in reads}, types) if types else ()),
+        ]
+        for code, text in dict.fromkeys(found):
+            yield policy.warn(code, text, one.path)
+
+
+def _shown(path: _Names) -> str:
+    return ".".join(path).replace(f".{_ELEMENT}", _ELEMENT)
+
+
+_POD = frozenset(
+    {
+        *("volumes", "initContainers", "ephemeralContainers", "imagePullSecrets", "nodeSelector"),
+        *("affinity", "hostNetwork", "hostPID", "hostIPC", "hostUsers", "hostAliases"),
+        *("automountServiceAccountToken", "runtimeClassName", "priorityClassName"),
+        *("topologySpreadConstraints", "shareProcessNamespace", "activeDeadlineSeconds", "os"),
+    }
+)
+_CONTAINER = frozenset(
+    {
+        *("securityContext", "env", "envFrom", "ports", "command", "args", "workingDir"),
+        *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "volumeDevices"),
+        *("restartPolicy", "stdin", "tty"),
+    }
+)
+_SECURITY = frozenset(
+    {
+        *("privileged", "allowPrivilegeEscalation", "runAsNonRoot", "runAsUser", "runAsGroup"),
+        *("readOnlyRootFilesystem", "capabilities", "seccompProfile", "seLinuxOptions"),
+        *("procMount", "appArmorProfile", "windowsOptions", "fsGroup", "supplementalGroups"),
+        *("sysctls", "fsGroupChangePolicy"),
+    }
+)
+_AMOUNTS = frozenset({"cpu", "memory", "ephemeral-storage"})
+_BELOW: Mapping[str, frozenset[str]] = {
+    "metadata": frozenset({"labels", "annotations", "finalizers", "deletionTimestamp"}),
+    "securityContext": _SECURITY,
+    "capabilities": frozenset({"add", "drop"}),
+    "resources": frozenset({"limits", "requests"}),
+    "limits": _AMOUNTS,
+    "requests": _AMOUNTS,
+}
+"""Fields that are optional by the field that contains them, and have no defaults."""
+_POD_SPECS = (
+    ("spec",),
+    ("spec", "template", "spec"),
+    ("spec", "jobTemplate", "spec", "template", "spec"),
+)
+_CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_WORKLOADS = frozenset(
+    {
+        *("Pod", "Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "Job", "CronJob"),
+        "ReplicationController",
+    }
+)
+_BY_KIND: Mapping[str, frozenset[str]] = {
+    "RoleBinding": frozenset({"subjects"}),
+    "ClusterRoleBinding": frozenset({"subjects"}),
+    "ClusterRole": frozenset(
+        {
+            *("rules", "aggregationRule", "rules.[].resources", "rules.[].apiGroups"),
+            *("rules.[].resourceNames", "rules.[].nonResourceURLs"),
+        }
+    ),
+    "Role": frozenset({"rules"}),
+    "ConfigMap": frozenset({"data", "binaryData", "immutable"}),
+    "Secret": frozenset({"data", "stringData", "immutable"}),
+    "ServiceAccount": frozenset({"automountServiceAccountToken", "secrets", "imagePullSecrets"}),
+    "Service": frozenset(
+        {
+            *("spec.externalIPs", "spec.loadBalancerIP", "spec.loadBalancerSourceRanges"),
+            *("spec.externalName", "spec.selector", "spec.loadBalancerClass"),
+            *("spec.externalTrafficPolicy", "spec.ports.[].nodePort", "spec.ports.[].name"),
+        }
+    ),
+    "Ingress": frozenset(
+        {
+            *("spec.tls", "spec.rules", "spec.ingressClassName", "spec.defaultBackend"),
+            *("spec.rules.[].host", "spec.rules.[].http", "spec.tls.[].hosts"),
+            "spec.tls.[].secretName",
+        }
+    ),
+    "NetworkPolicy": frozenset({"spec.ingress", "spec.egress"}),
+    "PersistentVolumeClaim": frozenset({"spec.storageClassName", "spec.selector"}),
+    "HorizontalPodAutoscaler": frozenset({"spec.behavior"}),
+}
+"""Optional fields of other kinds."""
+
+
+def _unguarded(
+    policy: CelPolicy, paths: set[_Names], guarded: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """KV323: an optional field that nothing tests: without it, the expression is an error.
+
+    upstream: k8s.io/api, fields marked as optional that have no default
+    """
+    optional = [one for one in sorted(paths) if one[-1] not in guarded]
+    if not optional:
+        return
+    matched = matched_kinds(policy.spec)
+    kinds = {one.kind for one in matched}
+    outside = any(not is_namespaced_in_cluster(one.group, one.kind) for one in matched)
+    constraints = policy.spec.match_constraints
+    labelled = constraints is not None and constraints.selects_objects
+    missing: list[_Names] = []
+    for path in optional:
+        # The first missing field of a path is enough.
+        if any(path[: len(one)] == one for one in missing) or (labelled and "labels" in path):
+            continue
+        if _is_optional(path, kinds, outside):
+            if len(kinds) > 1 and policy.mentions("kind"):
+                continue  # the policy may read the field of one kind only
+            missing.append(path)
+            name, field = _shown(path), path[-1]
+            lists, _, below = _shown(path[:-1]).rpartition("[]")
+            owner, whose = (f"e{below}", "of an element `e`, ") if lists else (below, "")
+            advice = f"{whose}test `has({owner}.{field})`, or write `{owner}.?{field}.orValue(…)`"
+            if not field.isidentifier():
+                advice = f"test `'{field}' in {owner}` first"
+            yield "KV323", f"`{name}` may be missing, which is an error: {advice}"
+
+
+def _guarded(policy: CelPolicy) -> frozenset[str]:
+    """Return the names of fields that a policy tests, reads as optional, or names in a string."""
+    found: set[str] = set()
+    for node in policy.nodes():
+        if isinstance(node, Select) and (node.test or _has_optional(node)):
+            found.add(node.field)
+        elif isinstance(node, Call) and node.function != "_[_]":
+            found |= {
+                one.value
+                for one in node.arguments
+                if isinstance(one, Literal) and isinstance(one.value, str)
+            }
+    return frozenset(found)
+
+
+def _has_optional(node: Node) -> bool:
+    while isinstance(node, Select):
+        if node.optional:
+            return True
+        node = node.operand
+    return isinstance(node, Call) and node.function in {"_[?_]", "_?._"}
+
+
+def _is_optional(path: _Names, kinds: set[str], is_outside: bool) -> bool:
+    *owner, field = path
+    root, *fields = owner
+    of_namespace = root == "namespaceObject" or kinds == {"Namespace"}
+    if fields == ["metadata"]:
+        if field == "namespace":
+            return is_outside and root != "namespaceObject"
+        # A Namespace always has the label with its name.
+        return field in _BELOW["metadata"] and not (of_namespace and field == "labels")
+    if fields in (["metadata", "labels"], ["metadata", "annotations"]):
+        return field != "kubernetes.io/metadata.name"
+    if root == "namespaceObject" or not kinds:
+        return False
+    if kinds <= _WORKLOADS:
+        return _is_optional_in_pods(tuple(fields), field)
+    name = ".".join((*fields, field))
+    return any(name in _BY_KIND.get(kind, ()) for kind in kinds)
+
+
+def _is_optional_in_pods(owner: _Names, field: str) -> bool:
+    if owner in _POD_SPECS:
+        return field in _POD
+    if len(owner) < 2 or owner[: len(owner) - 2] == ():
+        return owner[-1:] == ("securityContext",) and field in _SECURITY
+    if owner[-1] == _ELEMENT and owner[-2] in _CONTAINERS:
+        return field in _CONTAINER
+    return field in _BELOW.get(owner[-1], ()) and "metadata" not in owner
+
+
+_COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
+_CLASSES: Mapping[str, tuple[type, ...]] = {STRING: (str,), NUMERIC: (int, float), BOOLEAN: (bool,)}
+_NOUNS: Mapping[str, str] = {STRING: "a string", NUMERIC: "a number", BOOLEAN: "a boolean"}
+
+
+def _mistyped(
+    expression: ParsedExpression, reads: list[tuple[Node, _Names]], types: tuple[Type, ...]
+) -> Iterator[tuple[str, str]]:
+    """KV324: a field that is compared with a literal of another type."""
+    paths = {node.id: path for node, path in reads if path[0] != "namespaceObject"}
+    for node in expression.nodes() if paths else ():
+        if not isinstance(node, Call) or node.function not in _COMPARING:
+            continue
+        for field, other in (node.arguments, node.arguments[::-1]):
+            path = paths.get(field.id)
+            if path is None or not isinstance(other, Literal) or other.value is None:
+                continue
+            scalars = {_scalar(root, path[1:]) for root in types}
+            scalar = scalars.pop() if len(scalars) == 1 else ""
+            if scalar in _CLASSES and type(other.value) not in _CLASSES[scalar]:
+                value = other.value
+                shown = f"'{value}'" if isinstance(value, str) else str(value).lower()
+                result = "cannot be compared with"
+                if node.function in {"_==_", "_!=_"}:
+                    result = "is never equal to"
+                yield "KV324", f"`{_shown(path)}` is {_NOUNS[scalar]}, which {result} `{shown}`"
+
+
+_ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_OF_AMOUNTS = frozenset({"limits", "requests", "capacity", "hard"})
+
+
+def _ordered_amounts(
+    expression: ParsedExpression, reads: list[tuple[Node, _Names]]
+) -> Iterator[tuple[str, str]]:
+    """KV344: a quantity that is less or greater than a string: CEL compares the characters.
+
+    upstream: k8s.io/apiserver pkg/cel/library/quantity.go
+    """
+    paths = {node.id: path for node, path in reads if path[-2] in _OF_AMOUNTS}
+    for node in expression.nodes() if paths else ():
+        if not isinstance(node, Call) or node.function not in _ORDERS:
+            continue
+        for field, other in (node.arguments, node.arguments[::-1]):
+            path = paths.get(field.id, ())
+            if path and isinstance(other, Literal) and isinstance(other.value, str):
+                name = _shown(path)
+                text = (
+                    f"`{name}` is compared as text, in which '9Gi' is greater than '10Gi': write "
+                    f"`quantity({name}).compareTo(quantity('{other.value}'))` and compare it with 0"
+                )
+                yield "KV344", text
+
+
+def _below(root: Type, path: _Names) -> tuple[Type | None, int]:
+    """Return the type at a path, or None and the index of the first unknown field."""
+    here = root
+    for index, name in enumerate(path):
+        below = element_of(here) if name == _ELEMENT else field_of(here, name)
+        if below is None:
+            return None, index
+        here = below
+    return here, len(path)
+
+
+def _scalar(root: Type, path: _Names) -> str:
+    found, _ = _below(root, path)
+    return found.scalar if found is not None and not found.sequence and not found.mapping else ""
+
+
+def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str, str]]:
+    """KV325: a field that is a typo of one that the policy's kinds have."""
+    for path in sorted(paths):
+        ends = [_below(root, path[1:]) for root in types]
+        if path[0] == "namespaceObject" or any(found for found, _ in ends):
+            continue
+        at = max(index for _, index in ends)
+        owners = (_below(root, path[1 : at + 1])[0] for root in types)
+        known = {field for owner in owners if owner for field in field_names(owner)}
+        hint = field_hint(path[at + 1], known)
+        if hint:
+            name = path[at + 1]
+            yield "KV325", f"no kind that the policy matches has the field `{name}` here{hint}"

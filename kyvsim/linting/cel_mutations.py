@@ -1,0 +1,353 @@
+"""Checks of CEL mutations and templates: JSON patches, apply configurations, placeholders."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.linting.cel_policy import (
+    MUTATING,
+    CelPolicy,
+    ParsedExpression,
+    changed_types,
+    element_of,
+    field_names,
+    field_of,
+    is_atomic,
+    matched_kinds,
+)
+from kyvsim.model.diagnostic import Diagnostic, listed, nearest
+from kyvsim.schema.merge_types import Type
+
+UNKNOWN = "\0"
+"""Represents the part of a path that is only known during evaluation."""
+_WRITES = frozenset({"add", "replace"})
+
+
+class PatchStep(NamedTuple):
+    """One path of a JSON patch that sets values."""
+
+    path: str
+    """The path as written, with UNKNOWN for each computed part."""
+    operations: frozenset[str]
+    """All operations of the expression with this path."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the path."""
+        parts = self.path.split("/")[1:]
+        return tuple(one.replace("~1", "/").replace("~0", "~") for one in parts)
+
+
+def steps_of(expression: ParsedExpression) -> tuple[PatchStep, ...]:
+    """Return the paths to which a patch writes, as far as its source shows, without duplicates."""
+    if not expression.is_mutation("jsonPatch"):
+        return ()
+    found: dict[str, set[str]] = {}
+    for node in expression.nodes():
+        if isinstance(node, StructLiteral) and node.type_name.lstrip(".") == "JSONPatch":
+            fields = {one.name: one.value for one in node.fields}
+            op, path = fields.get("op"), fields.get("path")
+            if isinstance(op, Literal) and isinstance(op.value, str) and path is not None:
+                found.setdefault(_path_text(path), set()).add(op.value)
+    return tuple(
+        PatchStep(path, frozenset(operations))
+        for path, operations in found.items()
+        if path.startswith("/") and operations & _WRITES
+    )
+
+
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+
+
+def unknown_operations(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV326: an operation that JSON patches do not have.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/json_patch.go
+    """
+    if policy.kind not in MUTATING:
+        return
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, StructLiteral) or node.type_name.lstrip(".") != "JSONPatch":
+                continue
+            for field in node.fields:
+                value = field.value
+                if (
+                    field.name != "op"
+                    or not isinstance(value, Literal)
+                    or value.value in _OPERATIONS
+                ):
+                    continue
+                near = nearest(str(value.value), _OPERATIONS, 0.5)
+                hint = f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS, 6)}"
+                text = (
+                    f"`{value.value}` is not an operation of JSON patches, so the policy is an "
+                    f"error: {hint}"
+                )
+                yield policy.warn("KV326", text, one.path)
+
+
+def _path_text(node: Node) -> str:
+    if isinstance(node, Literal) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, Call) and node.function == "_+_":
+        return "".join(map(_path_text, node.arguments))
+    if isinstance(node, Call) and node.function == "escapeKey" and len(node.arguments) == 1:
+        inner = _path_text(node.arguments[0])
+        return inner.replace("~", "~0").replace("/", "~1")
+    return UNKNOWN
+
+
+_PARENTS: Mapping[str, str] = {
+    "/metadata/labels": "labels",
+    "/metadata/annotations": "annotations",
+    "/metadata/finalizers": "finalizers",
+    "/spec/nodeSelector": "nodeSelector",
+}
+"""Fields that API servers never set by default, by path, with their names."""
+_LABELLED = frozenset({"Namespace", "Node"})
+"""Kinds whose objects always have labels in a cluster."""
+
+
+def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV261: a JSON patch below a field that may be missing, without a test for the field.
+
+    Objects without the field cause an error. upstream: github.com/evanphx/json-patch patch.go
+    """
+    for one, step in steps_without_parent(policy):
+        parent = step.path.rpartition("/")[0]
+        text = (
+            f"the patch fails on objects without `{parent}`, and nothing checks for "
+            f"`{_PARENTS[parent]}`: first add `{parent}` if it is missing"
+        )
+        yield policy.warn("KV261", text, one.path)
+
+
+def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, PatchStep]]:
+    """Yield the patch steps below a field that objects may lack, with their expressions."""
+    if policy.kind not in MUTATING:
+        return
+    steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
+    made = {step.path for _, step in steps}
+    for one, step in steps:
+        parent, _, key = step.path.rpartition("/")
+        field = _PARENTS.get(parent)
+        if field is None or parent in made or (key in {"", UNKNOWN} and field != "labels"):
+            continue
+        if not _knows_field(policy, field):
+            yield one, step
+
+
+def _knows_field(policy: CelPolicy, field: str) -> bool:
+    constraints = policy.spec.match_constraints
+    if field == "labels":
+        kinds = matched_kinds(policy.spec)
+        if not kinds or any(one.kind in _LABELLED for one in kinds):
+            return True
+        if constraints is not None and constraints.selects_objects:
+            return True
+    return policy.spec.target_match_constraints is not None or policy.mentions(field)
+
+
+_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"})
+"""Fields with free keys, for which API servers have no default entries."""
+
+
+def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV267: a JSON patch with `replace` for an untested entry, which it may add.
+
+    upstream: gopkg.in/evanphx/json-patch.v4 patch.go, which sets map entries unconditionally
+    """
+    if policy.kind not in MUTATING or policy.spec.target_match_constraints:
+        return
+    steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
+    apart = {step.path for _, step in steps if step.operations != {"replace"}}
+    apart |= {step.path for _, step in steps_without_parent(policy)}
+    for one, step in steps:
+        *way, key = step.keys
+        if not way or way[-1] not in _MAPS or UNKNOWN in step.path or step.path in apart:
+            continue
+        constraints = policy.spec.match_constraints
+        selector = constraints and constraints.object_selector
+        if not (_contains(selector, key) or policy.mentions(key)):
+            text = (
+                f"`replace` adds `{key}` to objects that do not have it, and nothing in the "
+                "policy tests for it (use `add` if that is intended, or add a condition)"
+            )
+            yield policy.warn("KV267", text, one.path)
+
+
+def _contains(value: object, key: str) -> bool:
+    if isinstance(value, dict):
+        return key in value or any(_contains(one, key) for one in value.values())
+    if isinstance(value, list):
+        return any(_contains(one, key) for one in value)
+    return bool(value == key)
+
+
+_NEAR = 0.8
+_TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
+
+
+def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV260: a path of a JSON patch that none of the policy's kinds has: a cluster drops the value.
+
+    Only typos are reported, since newer versions of Kubernetes may have other fields.
+    """
+    types = () if policy.is_moved else changed_types(policy)
+    if not types:
+        return
+    for one in policy.expressions:
+        for step in steps_of(one):
+            meant = _meant(step, types)
+            if meant:
+                text = (
+                    f"no kind that the policy matches has a field at `{_shown(step)}`: "
+                    f"did you mean `{meant}`?"
+                )
+                yield policy.warn("KV260", text, one.path)
+
+
+def _meant(step: PatchStep, types: Sequence[Type]) -> str:
+    ends = [_walk(one, step.keys) for one in types]
+    if any(end is None for end in ends):
+        return ""
+    for root in types:
+        for way in _TEMPLATES:
+            if _walk(root, way) is None and _walk(root, (*way, *step.keys)) is None:
+                return "/".join(("", *way, _shown(step)[1:]))
+    for at, key, known in filter(None, ends):
+        if near := nearest(key, known, _NEAR):
+            keys = (*step.keys[:at], near, *step.keys[at + 1 :])
+            escaped = (one.replace("~", "~0").replace("/", "~1") for one in keys)
+            return "".join(f"/{one}" for one in escaped).replace(UNKNOWN, "…")
+    return ""
+
+
+def _walk(root: Type, keys: Sequence[str]) -> tuple[int, str, tuple[str, ...]] | None:
+    """Return where a path ends too early: index, key, and existing fields; None if it exists."""
+    here: Type | None = root
+    for index, key in enumerate(keys):
+        if here is None:
+            return None
+        known = tuple(field_names(here))
+        if here.mapping is not None and here.mapping.others is None:
+            if UNKNOWN in key:
+                return None
+            if key not in known:
+                return index, key, known
+        here = field_of(here, key) if here.mapping is not None else element_of(here)
+    return None
+
+
+def _shown(step: PatchStep) -> str:
+    return step.path.replace(UNKNOWN, "…")
+
+
+def set_fields(
+    expression: ParsedExpression, types: Sequence[Type]
+) -> Iterator[tuple[str, tuple[Type | None, ...]]]:
+    """Yield the dotted name of each field that typed objects set, once, and its type by kind.
+
+    Fields of an object that a kind does not have are omitted: their parent is reported.
+    """
+    if not expression.is_mutation("applyConfiguration"):
+        return
+    seen = set()
+    for node in expression.nodes():
+        if not isinstance(node, StructLiteral):
+            continue
+        root, *way = node.type_name.lstrip(".").split(".")
+        owners = [_below(one, way) for one in types] if root == "Object" else []
+        for field in node.fields:
+            name = ".".join((*way, field.name))
+            if not owners or None in owners or name in seen:
+                continue
+            seen.add(name)
+            yield name, tuple(field_of(one, field.name) for one in owners if one is not None)
+
+
+def _below(found: Type, way: Sequence[str]) -> Type | None:
+    """Return the type of the objects at a path of fields; lists represent their elements."""
+    here: Type | None = found
+    for name in way:
+        here = field_of(here, name) if here is not None else None
+        here = (element_of(here) or here) if here is not None and here.mapping is None else here
+    return here if here is not None and here.mapping is not None else None
+
+
+_ALTERNATIVES: Mapping[str, str] = {
+    "MutatingPolicy": "set `spec.evaluation.useServerSideApply: true`, or write a JSON patch",
+    "MutatingAdmissionPolicy": "write a JSON patch",
+}
+
+
+def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV258: an apply configuration that sets an atomic list or map.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
+    """
+    types = changed_types(policy)
+    if not types or policy.spec.evaluation.use_server_side_apply:
+        return
+    for one in policy.expressions:
+        for name, found in set_fields(one, types):
+            if all(kind is not None and is_atomic(kind) for kind in found):
+                text = (
+                    f"`{name}` is an atomic list or map, which an apply configuration cannot set: "
+                    f"{_ALTERNATIVES[policy.kind]}"
+                )
+                yield policy.warn("KV258", text, one.path)
+
+
+def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV259: a field in an apply configuration that none of the policy's kinds has.
+
+    upstream: sigs.k8s.io/structured-merge-diff/v6 typed/validate.go
+    """
+    types = changed_types(policy)
+    for one in policy.expressions if types else ():
+        for name, found in set_fields(one, types):
+            if not any(found):
+                text = (
+                    f"no kind that the policy matches has a field `{name}`, so setting it is an "
+                    "error"
+                )
+                yield policy.warn("KV259", text, one.path)
+
+
+_PLACEHOLDER = re.compile(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")
+"""An expression in two parentheses; `$((` is shell arithmetic."""
+_VARIABLES = frozenset({"object", "oldObject", "request", "variables", "namespaceObject"})
+
+
+def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV263: a template whose placeholders are not substituted, because `interpolate` is not set.
+
+    upstream: pkg/cel/policies/gpol/template, `interpolate` is none by default
+    """
+    if policy.kind != "GeneratingPolicy":
+        return
+    for one in policy.spec.generate or ():
+        template = one.template
+        if template is None or template.interpolate == "cel":
+            continue
+        for found in _PLACEHOLDER.finditer(template.value):
+            if _is_expression(found[1], policy):
+                text = (
+                    f"`{found[0]}` is not evaluated and stays in the object as text: set "
+                    "`interpolate: cel` next to the template"
+                )
+                yield policy.warn("KV263", text, template.path)
+                break
+
+
+def _is_expression(text: str, policy: CelPolicy) -> bool:
+    try:
+        parsed = ParsedExpression((), text, parse(text, policy.env.macros))
+    except ExpressionSyntaxError:
+        return False
+    owners = (node.operand for node in parsed.nodes() if isinstance(node, Select))
+    return any(isinstance(owner, Ident) and owner.name in _VARIABLES for owner in owners)

@@ -1,0 +1,376 @@
+"""Checks of CEL validations and variables: constant, unreachable or unused; missing objects."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise, permutations
+
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
+from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
+from kyvsim.kubernetes.objects import Path
+from kyvsim.linting.cel_policy import (
+    MUTATING,
+    VALIDATING,
+    CelPolicy,
+    ParsedExpression,
+    is_name,
+    matched_kinds,
+    reads_field,
+    selected,
+)
+from kyvsim.linting.release_changes import cel_places
+from kyvsim.model import ports
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+
+_BY_CHANCE = frozenset({"time.now", "random", "random.random"})
+
+
+def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV240: a validation that is always true, or a condition that is always or never true."""
+    for one in policy.expressions:
+        value = constant_value(one, policy) if one.path[-1] == "expression" else None
+        if one.list_name == "validations" and value is True and policy.kind in VALIDATING:
+            text = f"`{one.text}` is always true: the validation checks nothing"
+            yield policy.warn("KV240", text, one.path)
+        elif one.list_name in {"matchConditions", "conditions"} and value is not None:
+            effect = "it excludes nothing" if value else "the policy does nothing"
+            holds = "is always true" if value else "is never true"
+            text = f"the condition `{one.text}` {holds}: {effect}"
+            yield policy.warn("KV240", text, one.path)
+        for text in _unknown_operations(one):
+            yield policy.warn("KV240", text, one.path)
+
+
+def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
+    """Return the value of a constant boolean expression; None for others."""
+    calls = [node for node in expression.nodes() if isinstance(node, Call)]
+    if any(
+        call.function in _BY_CHANCE or (call.target and call.function in {"now", "random"})
+        for call in calls
+    ):
+        return None
+    try:
+        program = compile_expression(expression.text, policy.env)
+        if program.reads:
+            return None
+        found = program.evaluate([None] * len(policy.env.variables))
+    except (CompileError, CelError, CelBudgetError, ports.BudgetError):
+        return None
+    return found if found.__class__ is bool else None
+
+
+def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV241: validations after one that is never true: the first failure ends the evaluation.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go
+    """
+    for one, following in pairwise(one for one in policy.expressions if one.is_test):
+        if constant_value(one, policy) is False:
+            text = (
+                f"this validation is never evaluated: the validation `{one.text}` before it "
+                "always fails"
+            )
+            yield policy.warn("KV241", text, following.path)
+            return
+
+
+def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV249: a `message` that a `messageExpression` replaces.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go
+    """
+    for one in policy.spec.validations:
+        if one.message and one.message_expression.strip():
+            text = (
+                "this message is never shown: `messageExpression` takes precedence, even if it "
+                "cannot be evaluated"
+            )
+            yield policy.warn("KV249", text, (*one.path, "message"))
+
+
+_JOINED = re.compile(r"""['"]\s*\+\s*[\w(]|[\w)\]]\s*\+\s*['"]""")
+_READ = re.compile(r"\b(?:object|oldObject|request|variables|namespaceObject|string)[.(]")
+
+
+def templates_in_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV333: a variable or expression in a message of a policy in CEL, which is shown as written.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go
+    """
+    for one in policy.spec.validations:
+        if _JOINED.search(one.message) and _READ.search(one.message):
+            text = (
+                "`message` is shown as it is written: write `messageExpression` for an expression"
+            )
+            yield policy.warn("KV333", text, (*one.path, "message"))
+        elif "{{" in one.message and "}}" in one.message:
+            text = (
+                "variables `{{ }}` are not replaced in policies in CEL: write `messageExpression`, "
+                'such as `"Pod " + object.metadata.name`'
+            )
+            yield policy.warn("KV333", text, (*one.path, "message"))
+
+
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
+    """Yield the comparisons of `request.operation` with a string that is not an operation."""
+    for node in expression.nodes() if "operation" in expression.text else ():
+        if not isinstance(node, Call) or node.function not in {"_==_", "_!=_", "@in"}:
+            continue
+        if not any(dotted_name(argument) == "request.operation" for argument in node.arguments):
+            continue
+        for value in (each for argument in node.arguments for each in _strings(argument)):
+            if value not in _OPERATIONS:
+                near = value.upper().removesuffix("D")
+                hint = f": write `'{near}'`" if near in _OPERATIONS else ""
+                every = ", ".join(_OPERATIONS)
+                yield f"`request.operation` is never `'{value}'`{hint} ({every})"
+
+
+def _strings(node: Node) -> Iterator[str]:
+    for one in (node, *children(node)):
+        if isinstance(one, Literal) and isinstance(one.value, str):
+            yield one.value
+
+
+_EPHEMERAL = "pods/ephemeralcontainers"
+_LISTS = frozenset(
+    f"{name}.{spec}.containers"
+    for name in ("object", "request.object")
+    for spec in ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")
+)
+_SHARED = frozenset({"image", "securityContext"})
+"""Fields that are relevant for all types of containers, unlike probes, ports and others."""
+_WORKLOADS = frozenset(
+    {
+        *("Pod", "Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "Job", "CronJob"),
+        *("ReplicationController", "PodTemplate"),
+    }
+)
+
+
+def container_checks(policy: CelPolicy) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the validations that check each of `containers`, in policies for Pods.
+
+    Each path comes with the fields of containers that the validation checks.
+    """
+    kinds = {one.kind for one in matched_kinds(policy.spec, frozenset({_EPHEMERAL}))}
+    if policy.kind not in VALIDATING or not kinds or not kinds <= _WORKLOADS:
+        return
+    names = {(*one.path, "expression"): one.name for one in policy.spec.variables}
+    variables = {
+        f"variables.{names[one.path]}"
+        for one in policy.expressions
+        if one.path in names and dotted_name(one.root) in _LISTS
+    }
+    for one in policy.expressions:
+        if one.is_test:
+            lists = _LISTS | variables
+            fields = {field for node in one.nodes() for field in _demanded(node, lists)}
+            if fields:
+                yield one.path, sorted(fields)
+
+
+def names_anywhere(value: object, *words: str) -> bool:
+    """Return whether a string in a specification contains one of some words, ignoring case."""
+    if isinstance(value, str):
+        return any(word in value.lower() for word in words)
+    if isinstance(value, dict):
+        return any(names_anywhere(one, *words) for one in value.values())
+    return isinstance(value, list) and any(names_anywhere(one, *words) for one in value)
+
+
+def _demanded(node: Node, lists: frozenset[str]) -> Iterator[str]:
+    inner, wanted = node, "all"
+    if isinstance(node, Call) and node.function == "!_":
+        inner, wanted = node.arguments[0], "exists"
+    if not isinstance(inner, Loop) or inner.kind != wanted:
+        return
+    if dotted_name(inner.source) not in lists:
+        return
+    pending = [one for one in (inner.test, inner.result) if one is not None]
+    while pending:
+        here = pending.pop()
+        pending += children(here)
+        shared = isinstance(here, Select) and here.field in _SHARED and here
+        if shared and is_name(shared.operand, inner.variables[-1]):
+            yield shared.field
+
+
+def only_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV257: a check of `containers` in a policy that does not mention `initContainers`."""
+    if names_anywhere(policy.spec.data, "initcontainer", "allcontainer"):
+        return
+    for path, names in container_checks(policy):
+        text = (
+            f"only `containers` are checked for {listed(names)}: nothing in the policy "
+            "mentions `initContainers`"
+        )
+        yield policy.warn("KV257", text, path)
+
+
+def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV264: a policy that matches `pods/ephemeralcontainers` but does not check these.
+
+    Requests for that resource do not change other parts of a Pod.
+    """
+    texts = [one.text for one in policy.expressions]
+    if names_anywhere(texts, "ephemeral", "allcontainer", "subresource"):
+        return
+    if not any(container_checks(policy)):
+        return
+    for rule in policy.spec.resource_rules:
+        if _EPHEMERAL in rule.resources:
+            text = (
+                "no expression of the policy mentions `ephemeralContainers`: containers that "
+                f"are added through `{_EPHEMERAL}` are not checked"
+            )
+            path = (*rule.path, "resources", rule.resources.index(_EPHEMERAL))
+            yield policy.warn("KV264", text, path)
+
+
+def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV242: a variable that no expression reads."""
+    # Other kinds have expressions in other fields, too.
+    if policy.kind not in {*VALIDATING, *MUTATING, "DeletingPolicy"} or not policy.expressions:
+        return
+    whole, named = 0, set()
+    for one in policy.expressions:
+        for node in one.nodes():
+            whole += is_name(node, "variables")
+            if isinstance(node, Select) and is_name(node.operand, "variables"):
+                named.add(node.field)
+                whole -= 1
+    if whole:
+        return  # an expression uses all of them as a map
+    for variable in policy.spec.variables:
+        if variable.name not in named:
+            text = f"the variable `{variable.name}` is never used"
+            yield policy.warn("KV242", text, (*variable.path, "name"))
+
+
+def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV247: `object` or `oldObject` compared with null: a missing object is an empty map.
+
+    upstream: pkg/cel/policies/vpol/engine/engine.go
+    """
+    if policy.kind != "ValidatingPolicy" or policy.spec.evaluation.mode != "Kubernetes":
+        return
+    for one in policy.expressions:
+        for name in dict.fromkeys(filter(None, map(_compared, one.nodes()))):
+            text = (
+                f"`{name}` is never null: without such an object it is an empty map (test "
+                f"`request.operation` or `has({name}.metadata)`)"
+            )
+            yield policy.warn("KV247", text, one.path)
+
+
+def _compared(node: Node) -> str:
+    if not isinstance(node, Call) or node.function not in {"_==_", "_!=_"}:
+        return ""
+    for left, right in permutations(node.arguments):
+        if isinstance(right, Literal) and right.value is None:
+            return next((name for name in ("object", "oldObject") if is_name(left, name)), "")
+    return ""
+
+
+def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV248: a field of an object that does not exist for the policy's only operation.
+
+    For Kyverno's policies it is an empty map without fields; for Kubernetes' own it is null, for
+    which a policy may test.
+
+    upstream: pkg/cel/policies/vpol/engine/engine.go
+    """
+    if policy.kind not in VALIDATING:
+        return
+    rules = policy.spec.resource_rules
+    operations = {name for rule in rules for name in rule.operations or ("*",)}
+    for operation, absent in (("CREATE", "oldObject"), ("DELETE", "object")):
+        only = operations == {operation}
+        if operations.isdisjoint({operation, "*"}) or not policy.reads(absent):
+            continue
+        if not only and policy.mentions("operation"):
+            continue
+        if (policy.kind != "ValidatingPolicy" or not only) and not policy.only_reads_fields(absent):
+            continue
+        for one in policy.expressions:
+            if any(reads_field(node, absent) for node in one.nodes()):
+                which = "the only operation that" if only else "which"
+                also = "" if only else " also"
+                text = f"`{absent}` has no fields at {operation}, {which} the policy{also} matches"
+                yield policy.warn("KV248", text, one.path)
+
+
+_NAMESPACE = "namespaceObject"
+_NAMESPACE_GUARDS = frozenset({"kind", "resource", "namespace", "requestKind", "requestResource"})
+"""Fields that distinguish namespaced objects from others."""
+
+
+def unguarded_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV262: a field of `namespaceObject` for a cluster-scoped object.
+
+    upstream: pkg/cel/policies/vpol/engine/engine.go, only for requests with a namespace
+    """
+    if policy.kind not in {*VALIDATING, *MUTATING, "GeneratingPolicy"}:
+        return
+    kinds = matched_kinds(policy.spec)
+    outside = [one.kind for one in kinds if not is_namespaced_in_cluster(one.group, one.kind)]
+    # The namespace of a request for a Namespace is its own name.
+    if not outside or "Namespace" in outside or not policy.only_reads_fields(_NAMESPACE):
+        return
+    fields = {node.field for node in policy.nodes() if isinstance(node, Select)}
+    if not fields.isdisjoint(_NAMESPACE_GUARDS):
+        return
+    for one in policy.expressions:
+        if any(reads_field(node, _NAMESPACE) for node in one.nodes()):
+            text = (
+                f"`{_NAMESPACE}` has no fields for a {outside[0]}, which is cluster-scoped (test "
+                f"`{_NAMESPACE} != null` first)"
+            )
+            yield policy.warn("KV262", text, one.path)
+
+
+_OPERATORS = frozenset(f"_{sign}_" for sign in "+-*/%")
+_OBJECT_FIELDS = ("object.", "oldObject.", "request.object.", "request.oldObject.")
+
+
+def forbidden_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV162: a variable because of which a cluster rejects a namespaced policy."""
+    for name, why in policy.forbidden:
+        # A flag of Kyverno allows `http`, and only warnings can be ignored.
+        severity = Severity.WARNING if name == "http" else Severity.ERROR
+        for place in cel_places(policy.policy, partial(is_name, name=name)):
+            yield Diagnostic("KV162", severity, f"spec: Forbidden: {why}", place)
+
+
+def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV252: arithmetic with an int and a field of an object, a double outside of clusters.
+
+    upstream: cmd/cli/kubectl-kyverno/resource reads all numbers of objects as float64
+    """
+    if policy.kind not in VALIDATING:
+        return
+    for one in policy.expressions:
+        for name, shown in dict.fromkeys(filter(None, map(_mixed, one.nodes()))):
+            text = (
+                f"`{shown}` is an error for objects read from files, because their numbers are "
+                f"doubles; in a cluster they are integers: use `int({name})`, which works in both "
+                "cases"
+            )
+            yield policy.warn("KV252", text, one.path)
+
+
+def _mixed(node: Node) -> tuple[str, str] | None:
+    if not isinstance(node, Call) or node.function not in _OPERATORS or len(node.arguments) != 2:
+        return None
+    names = [selected(one) for one in node.arguments]
+    for number, name in zip(reversed(node.arguments), names, strict=True):
+        is_whole = isinstance(number, Literal) and number.value.__class__ is int
+        if is_whole and name.startswith(_OBJECT_FIELDS):
+            left, right = (text or number.value for text in names)
+            return name, f"{left} {node.function.strip('_')} {right}"
+    return None

@@ -1,0 +1,493 @@
+"""Deprecated fields and their successors, unknown fields in patterns, misspelt annotations."""
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
+from kyvsim.kubernetes.objects import Json, Path, contains_text
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.autogen import ANNOTATION
+from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.linting.traversal import nodes_of, texts_of
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change, nearest
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.anchors import ADDITION, parse_anchor
+from kyvsim.policy.images import Attestation, ImageVerification
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.read import read_pattern
+from kyvsim.policy.rule import ForEachMutation, ForEachValidation, Mutate, RuleNode, Validate
+from kyvsim.policy.tree import (
+    MatchBlock,
+    Pattern,
+    PatternLeaf,
+    PatternList,
+    PatternMap,
+    PatternNode,
+    ResourceFilter,
+)
+from kyvsim.policy.visit import TextKind
+from kyvsim.schema.merge_types import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    FindType,
+    NoTypesError,
+    Type,
+    resolve,
+    type_finder,
+)
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
+_NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+_Changes = tuple[TextChange, ...]
+_Mover = Callable[[Policy, Json, Path], _Changes]
+
+
+def _into_webhook(name: str) -> _Mover:
+    def move(policy: Policy, data: Json, path: Path) -> _Changes:
+        entry = f"{name}: {_word(data[path[-1]])}"
+        webhook = data.get("webhookConfiguration")
+        if webhook is None and "webhookConfiguration" not in data:
+            text = f"webhookConfiguration:\n  {entry}"
+            return (change(policy.document, ChangeKind.ENTRY, path, text),)
+        if not webhook or name in webhook:
+            return ()
+        added = change(policy.document, ChangeKind.ADD, (*path[:-1], "webhookConfiguration"), entry)
+        return change(policy.document, ChangeKind.REMOVE, path), added
+
+    return move
+
+
+def _into_rules(name: str, section: Callable[[Rule], Node | None]) -> _Mover:
+    """Return a function that moves a field to the parts of rules that `section` returns."""
+
+    def move(policy: Policy, data: Json, path: Path) -> _Changes:
+        places = [one.path for one in map(section, policy.rules) if one]
+        if not places or any(name in _written(policy, one) for one in places):
+            return ()
+        entry = f"{name}: {_word(data[path[-1]])}"
+        added = (change(policy.document, ChangeKind.ADD, place, entry) for place in places)
+        return change(policy.document, ChangeKind.REMOVE, path), *added
+
+    return move
+
+
+def _action(policy: Policy, data: Json, path: Path) -> _Changes:
+    """Move the failure action to the rules; verifyImages rules have no equivalent field."""
+    value = str(data[path[-1]])
+    if any(one.tree.verify_images for one in policy.rules):
+        return ()
+    if "validationFailureActionOverrides" in data or value.lower() not in {"audit", "enforce"}:
+        return ()
+    spelled = {**data, path[-1]: value.capitalize()}
+    return _into_validations(policy, spelled, path)
+
+
+_into_validations = _into_rules("failureAction", lambda rule: rule.tree.validate)
+
+
+def _written(policy: Policy, path: Path) -> Json:
+    data = policy.document.data
+    for step in path:
+        data = data[step] if step.__class__ is int else data.get(step) or {}
+    return data
+
+
+def _one_filter(policy: Policy, data: Json, path: Path) -> _Changes:
+    if "any" in data or "all" in data:
+        return ()
+    return (change(policy.document, ChangeKind.ITEM, path[:-1], "any"),)
+
+
+def _into_names(policy: Policy, data: Json, path: Path) -> _Changes:
+    if "names" in data or data.get("name").__class__ is not str:
+        return ()
+    return (change(policy.document, ChangeKind.ENTRY, path, f"names: [{_word(data['name'])}]"),)
+
+
+def _word(value: Json) -> str:
+    if value.__class__ is not str:
+        return json.dumps(value)
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _NO_TEXTS
+    return value if plain else json.dumps(value, ensure_ascii=False)
+
+
+_CRITERIA = ("resources", "subjects", "roles", "clusterRoles")
+_MOVERS: Mapping[str, _Mover] = {
+    "validationFailureAction": _action,
+    "failurePolicy": _into_webhook("failurePolicy"),
+    "webhookTimeoutSeconds": _into_webhook("timeoutSeconds"),
+    "mutateExistingOnPolicyUpdate": _into_rules(
+        "mutateExistingOnPolicyUpdate",
+        lambda rule: rule.tree.mutate if rule.mutates_existing else None,
+    ),
+    "generateExisting": _into_rules("generateExisting", lambda rule: rule.tree.generate),
+    "schemaValidation": lambda policy, _, path: (change(policy.document, ChangeKind.REMOVE, path),),
+    **dict.fromkeys(_CRITERIA, _one_filter),
+    "name": _into_names,
+    "predicateType": lambda policy, data, path: (
+        () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
+    ),
+}
+"""Functions that replace a deprecated field with its successor, if that is equivalent.
+
+If both fields are set, there is no fix: the author has to decide.
+"""
+_TITLES: Mapping[str, str] = {
+    "schemaValidation": "remove `schemaValidation`",
+    "name": "use `names`",
+    "predicateType": "use `type`",
+    **dict.fromkeys(_CRITERIA, "use `any`"),
+}
+_SPEC = (
+    ("validationFailureAction", "`validate.failureAction` of each rule"),
+    ("validationFailureActionOverrides", "`validate.failureActionOverrides` of each rule"),
+    ("failurePolicy", "`spec.webhookConfiguration.failurePolicy`"),
+    ("webhookTimeoutSeconds", "`spec.webhookConfiguration.timeoutSeconds`"),
+    ("mutateExistingOnPolicyUpdate", "`mutate.mutateExistingOnPolicyUpdate` of each rule"),
+    ("generateExisting", "`generate.generateExisting` of each rule"),
+    ("schemaValidation", ""),
+)
+_IMAGE = (
+    ("image", "`imageReferences`"),
+    ("key", "`attestors` with `keys`"),
+    ("roots", "`attestors` with `keyless`"),
+    ("subject", "`attestors` with `keyless`"),
+    ("issuer", "`attestors` with `keyless`"),
+    ("additionalExtensions", "`attestors` with `keyless`"),
+    ("annotations", "`annotations` of each attestor"),
+)
+_FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {
+    MatchBlock: tuple((name, "criteria under `any` or `all`") for name in _CRITERIA),
+    ImageVerification: _IMAGE,
+    Attestation: (("predicateType", "`type`"),),
+    Validate: (("assert", ""),),
+}
+
+
+def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
+    """KV202: a deprecated field that has a successor, or no longer has an effect.
+
+    Reads the document as written: defaults are not the author's choice. Fields that Kyverno now
+    rejects (KV105) are not reported here. upstream: api/kyverno/v1, the comments `Deprecated`
+    """
+    places: list[tuple[Path, Iterable[tuple[str, str]]]] = [(("spec",), _SPEC)]
+    for node in (node for rule in policy.rules for node in nodes_of(rule)):
+        if isinstance(node, ResourceFilter):
+            places.append(((*node.path, "resources"), (("name", "`names`"),)))
+        else:
+            places.append((node.path, _FIELDS.get(type(node), ())))
+    for parent, fields in places:
+        data = _written(policy, parent)
+        for name, successor in fields:
+            if data.get(name) is not None:
+                remedy = f"use {successor}" if successor else "remove it"
+                path, mover = (*parent, name), _MOVERS.get(name)
+                changes = mover(policy, data, path) if mover else ()
+                fix = Fix(_TITLES.get(name, f"move `{name}`"), changes) if changes else None
+                text = f"field `{name}` is deprecated: {remedy}"
+                yield warn(policy.document, "KV202", text, path, fix=fix)
+
+
+_DESCRIPTIVE = tuple(
+    f"policies.kyverno.io/{name}"
+    for name in ("title", "category", "severity", "subject", "description", "minversion")
+)
+"""Annotations that only describe a policy."""
+_ANNOTATIONS = (
+    *_DESCRIPTIVE,
+    "policies.kyverno.io/scored",
+    "kyverno.io/kyverno-version",
+    "kyverno.io/kubernetes-version",
+    ANNOTATION,
+)
+_NEAR = 0.75
+"""Minimum similarity to a known name; for annotations, of each part around the slash."""
+
+
+def misspelt_annotations(policy: Policy) -> Iterator[Diagnostic]:
+    """KV224: an annotation that is a typo of a known one.
+
+    upstream: api/kyverno/constants.go, pkg/utils/report/results.go, pkg/autogen
+    """
+    names = [
+        one for one in policy.annotations if one not in _ANNOTATIONS and "kyverno" in one.lower()
+    ]
+    for name in names:
+        meant = max(_ANNOTATIONS, key=lambda known: _likeness(name, known))
+        if _likeness(name, meant) >= _NEAR and meant not in policy.annotations:
+            path = ("metadata", "annotations", name)
+            text = f"unknown annotation `{name}` is ignored: did you mean `{meant}`?"
+            # Descriptions have no effect on results, so the fix is safe.
+            respelt = Fix(f"use {meant}", (change(policy.document, ChangeKind.KEY, path, meant),))
+            fix = respelt if meant in _DESCRIPTIVE else None
+            yield warn(policy.document, "KV224", text, path, fix=fix)
+
+
+def _likeness(name: str, known: str) -> float:
+    pairs = zip(name.lower().partition("/"), known.partition("/"), strict=True)
+    return min(SequenceMatcher(None, one, other).ratio() for one, other in pairs)
+
+
+_OPEN = frozenset("*?{$")
+"""Characters of keys that are not plain names."""
+
+
+def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV225: a field in a pattern that none of the rule's kinds has.
+
+    A pattern with such a field fails for all objects; in a patch, a cluster drops the field.
+    Kubernetes' own kinds and those of given CRDs are known.
+    """
+    find = type_finder(kinds)
+    written = (
+        (policy, rule, pattern, elements)
+        for policy in policies
+        for rule in policy.rules
+        for pattern, elements in _patterns(rule.tree)
+    )
+    for policy, rule, pattern, elements in written:
+        types = _types_at(elements, _types(rule, find, kinds))
+        for path, hint in _unknown(pattern.root, types) if types else ():
+            key = path[-1]
+            text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
+            if elements:
+                text = f"the elements of the list have no field `{key}` here{hint}"
+            yield warn(policy.document, "KV225", text, path)
+
+
+_NOUNS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    STRING: ((str,), "a string"),
+    NUMERIC: ((int, float), "a number"),
+    BOOLEAN: ((bool,), "a boolean"),
+}
+
+
+def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV327: a value in a patch or a generated object that has the wrong type for its field.
+
+    An API server rejects the object. Fields that generated objects do not have are KV225.
+    """
+    find = type_finder(kinds)
+    for policy in policies:
+        for rule in policy.rules:
+            for pattern, types in _written_parts(rule, find, kinds):
+                for path, noun in _mistyped(pattern.root, types):
+                    anchor = parse_anchor(str(path[-1]))
+                    name = anchor.key if anchor else path[-1]
+                    text = f"an API server rejects this value: `{name}` must be {noun}"
+                    quoted = (change(policy.document, ChangeKind.QUOTE, path),)
+                    fix = Fix("add quotes", quoted) if noun == "a string" else None
+                    yield warn(policy.document, "KV327", text, path, fix=fix)
+                if rule.tree.generate is None:
+                    continue
+                for path, hint in _unknown(pattern.root, types):
+                    text = f"the generated kind does not have the field `{path[-1]}` here{hint}"
+                    yield warn(policy.document, "KV225", text, path)
+
+
+def _written_parts(
+    rule: Rule, find: FindType, kinds: KindTable
+) -> Iterator[tuple[Pattern, tuple[Type, ...]]]:
+    """Yield the patches and generated data of a rule, with the types of their objects."""
+    if rule.tree.mutate:
+        targets = rule.tree.mutate.targets
+        types = _types(rule, find, kinds)
+        if targets is not None:
+            found = [_type_named(one.api_version, one.kind, find) for one in targets]
+            types = tuple(one for one in found if one) if all(found) else ()
+        for patch in patches(rule.tree) if types else ():
+            yield patch, types
+    section = rule.tree.generate
+    made = [section.target, *(one.target for one in section.foreach or ())] if section else []
+    for target in made:
+        found_type = _type_named(target.api_version, target.kind, find)
+        data = read_pattern(target.data, (*target.path, "data"))
+        if found_type and data:
+            yield data, (found_type,)
+
+
+def patches(rule: RuleNode) -> Iterator[Pattern]:
+    """Yield the strategic merge patches of a rule, also those of its loops."""
+    pending: list[Mutate | ForEachMutation] = [rule.mutate] if rule.mutate else []
+    for one in pending:
+        if one.patch_strategic_merge:
+            yield one.patch_strategic_merge
+        pending += one.foreach or ()
+
+
+def _type_named(api_version: str, kind: str, find: FindType) -> Type | None:
+    try:
+        return find(api_version, kind)
+    except NoTypesError:
+        return None
+
+
+def _mistyped(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each value that no type allows, and the right type."""
+    if isinstance(pattern, PatternList):
+        inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
+        for item in pattern.items if inner else ():
+            yield from _mistyped(item, inner)
+    elif isinstance(pattern, PatternMap):
+        maps = [one.mapping for one in types if one.mapping is not None]
+        for entry in pattern.entries if maps else ():
+            refs = [one.fields.get(entry.key, one.others) for one in maps]
+            inner = [resolve(ref) for ref in refs if ref is not None]
+            if inner and entry.anchor in {None, ADDITION}:
+                yield from _mistyped(entry.value, inner)
+    elif len({one.scalar for one in types}) == 1 and isinstance(pattern, PatternLeaf):
+        scalar, value = types[0].scalar, pattern.data
+        fitting, noun = _NOUNS.get(scalar, ((), ""))
+        is_plain = not any(one.sequence or one.mapping for one in types) and value is not None
+        if noun and is_plain and type(value) not in fitting and not is_open(value):
+            yield pattern.path, noun
+
+
+_PATH = re.compile(
+    r"request\.(?:object|oldObject)((?:\.[A-Za-z_]\w*(?!\w*\()|\[\]|\[\*\]|\[\d+\])+)"
+)
+"""The plain start of a path in JMESPath; a function after a dot ends it."""
+_STEP = re.compile(r"\.(\w+)|\[")
+
+
+def misspelt_paths(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV328: a field in JMESPath that is a typo of one that the rule's kinds have."""
+    find = type_finder(kinds)
+    for policy in policies:
+        for rule in policy.rules:
+            if not contains_text(rule.tree.data, "request.object.", "request.oldObject."):
+                continue
+            types = _types(rule, find, kinds)
+            for path, text, kind in texts_of(rule) if types else ():
+                if kind is TextKind.CEL or (kind is not TextKind.QUERY and "{{" not in text):
+                    continue
+                for found in dict.fromkeys(_PATH.findall(text)):
+                    field, hint = _misspelt(found, types)
+                    if hint:
+                        message = (
+                            f"none of the kinds of rule `{rule.name}` has the field `{field}` "
+                            f"here{hint}"
+                        )
+                        yield warn(policy.document, "KV328", message, path)
+
+
+def field_hint(name: str, known: Collection[str]) -> str:
+    """Return the field that is meant instead of an unknown one, as the end of a message, or "".
+
+    `known` are the fields of the same object.
+    """
+    near = nearest(name, known, _NEAR)
+    if near:
+        return f": did you mean `{near}`?"
+    if name in {"template", "jobTemplate"} and "containers" in known:
+        return ": Pods have no template, and `containers` is here (autogen derives other paths)"
+    if name in {"containers", "initContainers", "volumes", "hostNetwork", "securityContext"}:
+        inner = {"template": "template.spec", "jobTemplate": "jobTemplate.spec.template.spec"}
+        return next((f": it is in `{inner[one]}.{name}`" for one in inner if one in known), "")
+    return ""
+
+
+def _misspelt(path: str, types: Sequence[Type]) -> tuple[str, str]:
+    """Return the first field of a path that no type has, and what is meant, or ""."""
+    here = types
+    for step in _STEP.finditer(path):
+        inner = _types_at(step[0], here)
+        maps = [one.mapping for one in here if one.mapping is not None]
+        if step[1] and not inner and maps:
+            return step[1], field_hint(step[1], {field for one in maps for field in one.fields})
+        here = inner
+    return "", ""
+
+
+def _types_at(path: str, types: Sequence[Type]) -> Sequence[Type]:
+    """Return the types of the values at a path of objects."""
+    here = types
+    for step in _STEP.finditer(path):
+        if step[1] is None:
+            here = [resolve(one.sequence.element) for one in here if one.sequence is not None]
+            continue
+        maps = [one.mapping for one in here if one.mapping is not None]
+        refs = [one.fields.get(step[1], one.others) for one in maps]
+        here = [resolve(ref) for ref in refs if ref is not None]
+    return here
+
+
+def _patterns(rule: RuleNode) -> Iterator[tuple[Pattern, str]]:
+    """Yield the patterns of a rule for its objects, or for the elements of a list at a path."""
+    if rule.validate:
+        places: list[tuple[Validate | ForEachValidation, str]] = [(rule.validate, "")]
+        for loop in rule.validate.foreach or ():
+            found = _PATH.fullmatch(loop.list.strip())
+            # `[]` after a field flattens lists of lists only.
+            if found and "[" not in found[1]:
+                places.append((loop, f"{found[1]}[]"))
+        for one, path in places:
+            for pattern in filter(None, (one.pattern, *(one.any_pattern or ()))):
+                yield pattern, path
+    if rule.mutate and rule.mutate.patch_strategic_merge and not rule.mutate.targets:
+        yield rule.mutate.patch_strategic_merge, ""
+
+
+def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
+    found: list[Type] = []
+    match = rule.tree.match
+    if not all(one.kinds for one in match.any or ()):
+        return ()
+    for text in (kind for one in match.filters for kind in one.kinds):
+        own = tuple(_types_of(text, find, kinds))
+        if not own:
+            return ()
+        found += own
+    return tuple(found)
+
+
+def kinds_served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
+    """Yield apiVersion and kind of all objects that a kind selector matches.
+
+    Those of an unknown kind are as written, `*` if they are missing. Yields nothing for selectors
+    with wildcards, and with subresources.
+    """
+    selector = parse_kind_selector(text)
+    if selector.subresource or has_wildcard(selector.kind) or not selector.kind:
+        return
+    known = False
+    for (group, kind), facts in every_kind(kinds).items():
+        if kind == selector.kind and matches(selector.group, group):
+            known = True
+            for version in facts.versions:
+                if matches(selector.version, version):
+                    yield f"{group}/{version}".lstrip("/"), kind
+    if not known:
+        yield f"{selector.group}/{selector.version}".lstrip("/"), selector.kind
+
+
+def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
+    for api_version, kind in kinds_served(text, kinds):
+        with contextlib.suppress(NoTypesError):
+            yield from filter(None, (find(api_version, kind),))
+
+
+def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
+    """Yield the path of each field that no type has, and what is meant, or ""."""
+    if isinstance(pattern, PatternList):
+        inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
+        for item in pattern.items if inner else ():
+            yield from _unknown(item, inner)
+    elif isinstance(pattern, PatternMap):
+        maps = [one.mapping for one in types if one.mapping is not None]
+        for entry in pattern.entries if maps else ():
+            if not _OPEN.isdisjoint(entry.key):
+                continue
+            refs = [one.fields.get(entry.key, one.others) for one in maps]
+            inner = [resolve(ref) for ref in refs if ref is not None]
+            if inner:
+                yield from _unknown(entry.value, inner)
+            else:
+                known = {field for one in maps for field in one.fields}
+                yield entry.path, field_hint(entry.key, known)

@@ -1,0 +1,169 @@
+"""Checks of what rules look up by name: fields of requests, paths of the API, images."""
+
+import re
+from collections.abc import Iterator
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.discovery import every_kind, is_builtin_group, kind_of_plural
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.linting.requests import expressions_in
+from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
+from kyvsim.model.policy import Policy
+from kyvsim.policy.images import Keyless
+from kyvsim.policy.tree import ApiCallEntry, ContextEntry
+
+_REQUEST_FIELDS = frozenset(
+    {
+        *("uid", "kind", "resource", "subResource", "requestKind", "requestResource", "name"),
+        *("requestSubResource", "namespace", "operation", "userInfo", "roles", "clusterRoles"),
+        *("object", "oldObject", "options", "dryRun"),
+    }
+)
+_USER_FIELDS = frozenset({"username", "uid", "groups", "extra"})
+_STRING = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`")
+_READ = re.compile(r"(?<![\w.\"@\])])request\.(\w+)(?:\.(\w+))?(?![\w(])")
+_ROOT = re.compile(r"\s*([A-Za-z]+\d*)\.")
+_LOOP_NAME = re.compile(r"element(?:Index)?\d*")
+_NEAR = 0.75
+
+
+def unknown_names(policy: Policy) -> Iterator[Diagnostic]:
+    """KV328: a field that requests do not have, or a typo of `element` or `request`.
+
+    upstream: k8s.io/api admission/v1 types.go, pkg/engine/context/context.go
+    """
+    for rule in policy.rules:
+        written = joined_texts(rule)
+        if "request" not in written and "element" not in written:
+            continue
+        entries = {
+            one.name.split(".")[0] for one in nodes_of(rule) if isinstance(one, ContextEntry)
+        }
+        for path, expression in expressions_in(texts_of(rule)):
+            problem = _unknown_name(_STRING.sub("''", expression), entries)
+            if problem:
+                yield warn(policy.document, "KV328", problem, path)
+
+
+def _unknown_name(expression: str, entries: set[str]) -> str:
+    root = _ROOT.match(expression)
+    name = root[1] if root else ""
+    known = _LOOP_NAME.fullmatch(name) or name in {"request", "requests", *entries}
+    if name.startswith("element") and not known:
+        return f"`{name}` has no value: did you mean `element`?"
+    for field, inner in () if "request" in entries else _READ.findall(expression):
+        # Values may define other fields, such as `request.mode`, so only typos are certain.
+        near = "" if field in _REQUEST_FIELDS else nearest(field, _REQUEST_FIELDS, _NEAR)
+        if near:
+            return f"requests have no field `{field}`: did you mean `{near}`?"
+        if field == "userInfo" and inner and inner not in _USER_FIELDS:
+            near = nearest(inner, _USER_FIELDS, 0.5)
+            hint = f": did you mean `{near}`?" if near else ""
+            return f"users have no field `{inner}` (only {listed(_USER_FIELDS)}){hint}"
+    return ""
+
+
+_API_PATH = re.compile(
+    r"/(?:api/(?P<core>[^/?]+)|apis/(?P<group>[^/?]+)/(?P<version>[^/?]+))(?P<rest>/[^?]*)?"
+)
+_NAME = "\0"
+
+
+def unknown_api_paths(policy: Policy) -> Iterator[Diagnostic]:
+    """KV335: an API call to a path that an API server does not have.
+
+    upstream: k8s.io/apiserver pkg/endpoints/request/requestinfo.go
+    """
+    for rule in policy.rules:
+        for entry in nodes_of(rule):
+            if not isinstance(entry, ApiCallEntry) or entry.service:
+                continue
+            problem = _path_problem(VARIABLE.sub(lambda found: found[1] + _NAME, entry.url_path))
+            if problem:
+                path = (*entry.path, "apiCall", "urlPath")
+                yield warn(policy.document, "KV335", problem, path)
+
+
+def _path_problem(path: str) -> str:
+    found = _API_PATH.match(path)
+    if found is None or _NAME in f"{found['core']}{found['group']}":
+        return ""
+    core, group, rest = found["core"], found["group"], (found["rest"] or "").strip("/")
+    if group and re.fullmatch(r"v\d+\w*", group):
+        return f"the core group is below `/api/{group}`, without an `s`"
+    if core and is_builtin_group(core):
+        return f"the group `{core}` is below `/apis/{core}`, with an `s`"
+    if not rest or not is_builtin_group(group or ""):
+        return ""
+    steps = rest.split("/")
+    if steps[0] == "namespaces" and len(steps) > 2 and steps[2] not in {"finalize", "status"}:
+        steps = steps[2:]
+    name = steps[0]
+    if _NAME in name or not name or kind_of_plural(group or "", name):
+        return ""
+    plurals = {facts.plural for (its, _), facts in every_kind().items() if its == (group or "")}
+    near = nearest(name, plurals, _NEAR)
+    where = f"the group `{group}`" if group else "the core group"
+    return f"{where} has no resource `{name}`: did you mean `{near}`?" if near else ""
+
+
+def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
+    """KV334: a reference in `verifyImages` that no image matches, which are then not verified.
+
+    Images are compared with registry, and with tag or digest; a missing tag is `latest`.
+
+    upstream: pkg/utils/image/infos.go `String`, pkg/engine/internal/imageverifier.go
+    """
+    for rule in policy.rules:
+        for images in rule.tree.verify_images or ():
+            references = images.data.get("imageReferences")
+            for index, text in enumerate(references if isinstance(references, list) else ()):
+                problem = "" if is_open(text) else _reference_problem(str(text))
+                if problem:
+                    path = (*images.path, "imageReferences", index)
+                    yield warn(
+                        policy.document, "KV334", f"no image matches `{text}`{problem}", path
+                    )
+
+
+_OF_REGEXES = re.compile(
+    r"^\^|\$$|\.\+|\\[.wds]|\[[^\]]+\]|\.\*(?!$)|^https://[^/]+/(?:[^/]+/)?\.\*$"
+)
+"""What wildcards do not contain; after a repository, `/.*` may be meant for `.github`."""
+
+
+def expressions_as_identities(policy: Policy) -> Iterator[Diagnostic]:
+    """KV309: a regular expression as the identity of a keyless signature, which is a wildcard.
+
+    upstream: pkg/image/verifiers/cpol/cosign/verifier.go `matchSignatures`
+    """
+    for rule in policy.rules:
+        for one in nodes_of(rule) if rule.tree.verify_images else ():
+            if not isinstance(one, Keyless):
+                continue
+            for field, text in (("subject", one.subject), ("issuer", one.issuer)):
+                if _OF_REGEXES.search(text) and not is_open(text):
+                    problem = (
+                        f"`{text}` is not a regular expression: `{field}` is a wildcard with `*` "
+                        f"and `?` (write `{field}RegExp`)"
+                    )
+                    path, meant = (*one.path, field), f"{field}RegExp"
+                    changes = (change(policy.document, ChangeKind.KEY, path, meant),)
+                    fix = Fix(f"use {meant}", changes)
+                    yield warn(policy.document, "KV309", problem, path, fix=fix)
+
+
+def _reference_problem(text: str) -> str:
+    """Return why no image matches a reference, and what is meant; "" if one may match."""
+    scheme, separator, rest = text.partition("://")
+    if separator and not has_wildcard(scheme):
+        return f", since references have no scheme: write `{rest}`"
+    last = text.rpartition("/")[2]
+    if not last:
+        return f": write `{text}*`"
+    if "*" not in last and ":" not in last and "@" not in last:
+        return f", since images have a tag or digest: write `{text}:*` for all of them"
+    return ""

@@ -1,0 +1,319 @@
+"""Checks of match and exclude blocks: kinds, names and namespaces that never occur."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.discovery import (
+    NO_KINDS,
+    is_namespaced_in_cluster,
+    parse_kind_selector,
+    served_versions,
+    split_api_version,
+)
+from kyvsim.kubernetes.labels import selector_problem
+from kyvsim.kubernetes.objects import Path
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.linting.fields import kinds_served
+from kyvsim.linting.references import target_kinds
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
+from kyvsim.model.policy import Policy, PolicyException
+from kyvsim.model.source import Document
+from kyvsim.policy.autogen import contains_pod
+from kyvsim.policy.tree import ResourceFilter
+
+_Meet = Callable[[str, str], bool]
+
+
+def ineffective_exclusions(policy: Policy) -> Iterator[Diagnostic]:
+    """KV312: a filter of an exclude block for objects that the rule never matches."""
+    for rule in policy.rules:
+        match, exclude = rule.tree.match, rule.tree.exclude
+        for one in exclude.effective if exclude else ():
+            for name, meet, removed, matched in _criteria(one, match.effective):
+                if any(meet(text, other) for text in removed for other in matched):
+                    continue
+                text = (
+                    f"this part of the exclude block has no effect: the rule matches the {name} "
+                    f"{listed(matched)}, but not {listed(removed)}"
+                )
+                if name == "kinds" and contains_pod(matched) and not contains_pod(removed):
+                    text = f"{text} (and it prevents autogen rules)"
+                yield warn(policy.document, "KV312", text, (*one.path, "resources", name))
+                break
+
+
+def _criteria(
+    removed: ResourceFilter, matched: tuple[ResourceFilter, ...]
+) -> Iterator[tuple[str, _Meet, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the lists of an exclude filter that all filters of a match block have, too."""
+    for name, meet, values in _LISTS:
+        own, others = values(removed), [values(one) for one in matched]
+        if own and others and all(others):
+            yield name, meet, own, tuple(one for some in others for one in some)
+
+
+def _kinds_meet(one: str, other: str) -> bool:
+    left, right = parse_kind_selector(one), parse_kind_selector(other)
+    return _names_meet(left.kind, right.kind) and _names_meet(left.group, right.group)
+
+
+def _names_meet(one: str, other: str) -> bool:
+    """Return whether two wildcards may match the same string; True if both have wildcards."""
+    return (has_wildcard(one) and has_wildcard(other)) or matches(one, other) or matches(other, one)
+
+
+_LISTS: tuple[tuple[str, _Meet, Callable[[ResourceFilter], tuple[str, ...]]], ...] = (
+    ("kinds", _kinds_meet, lambda one: one.kinds),
+    ("operations", lambda one, other: one == other, lambda one: one.operations),
+)
+
+_NOT_IN_NAMESPACES = re.compile(r"[^a-z0-9*?-]")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.*?-]")
+_DNS_KINDS = frozenset(
+    {
+        *("Pod", "Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "CronJob"),
+        *("ReplicationController", "Service", "Namespace", "ConfigMap", "Secret", "Ingress"),
+        *("ServiceAccount", "NetworkPolicy", "PersistentVolumeClaim", "PersistentVolume", "Node"),
+        *("StorageClass", "HorizontalPodAutoscaler", "PodDisruptionBudget"),
+    }
+)
+"""Kinds whose names are those of DNS. Roles, for example, may have other names."""
+
+
+def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
+    """KV313: a name or namespace that no object can have.
+
+    upstream: k8s.io/apimachinery pkg/util/validation, IsDNS1123Label and IsDNS1123Subdomain
+    """
+    overrides = [*policy.tree.overrides]
+    for rule in policy.rules:
+        for one in rule.tree.filters:
+            yield from _bad_names(policy.document, one)
+        overrides += rule.tree.validate.overrides if rule.tree.validate else ()
+    for override in overrides:
+        path, names = (*override.path, "namespaces"), override.namespaces or ()
+        yield from _bad_texts(policy.document, path, names, _NOT_IN_NAMESPACES)
+
+
+def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV313 and KV315: a name, namespace or kind in an exception that no object can have."""
+    for exception in exceptions:
+        for one in exception.match.filters:
+            yield from _bad_names(exception.document, one)
+            yield from _passed_kinds(exception.document, one)
+
+
+def _bad_names(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
+    path = (*one.path, "resources")
+    yield from _bad_texts(document, (*path, "namespaces"), one.namespaces, _NOT_IN_NAMESPACES)
+    if one.kinds and all(parse_kind_selector(text).kind in _DNS_KINDS for text in one.kinds):
+        yield from _bad_texts(document, (*path, "names"), one.names, _NOT_IN_NAMES)
+
+
+def _bad_texts(
+    document: Document, path: Path, found: Iterable[str], wrong: re.Pattern[str]
+) -> Iterator[Diagnostic]:
+    noun = "namespace" if path[-1] == "namespaces" else "object of this kind"
+    for index, text in enumerate(found):
+        if is_open(text) or not (char := wrong.search(text)):
+            continue
+        meant = text.lower().replace("_", "-").strip()
+        advice = "names consist of lowercase letters, digits and `-`"
+        if char[0] in "|,":
+            advice = "write each name as an item of the list"
+        elif text.startswith("!"):
+            advice = "patterns cannot be negated here"
+        elif char[0] in "()^$+[]\\" or ".*" in text:
+            advice = "patterns are wildcards with `*` and `?`, not regular expressions"
+        elif not wrong.search(meant):
+            advice = f"did you mean `{meant}`?"
+        problem = f"no {noun} has the name `{text}`: {advice}"
+        yield warn(document, "KV313", problem, (*path, index))
+
+
+def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
+    """KV314: criteria about namespaces for objects without a namespace.
+
+    upstream: pkg/engine/utils/match.go; a Namespace counts as in itself, but not for selectors; for
+    targets pkg/clients/dclient/helpers.go `GetResources`
+    """
+    for one in (one for rule in policy.rules for one in rule.tree.match.filters):
+        kinds = cluster_kinds(one) if policy.kind == "Policy" else frozenset()
+        if one.kinds and kinds:
+            text = (
+                f"{listed(kinds)} objects have no namespace, and a Policy only applies to its own: "
+                "write a ClusterPolicy"
+            )
+            yield warn(policy.document, "KV314", text, (*one.path, "resources", "kinds"))
+    for one in (one for rule in policy.rules for one in rule.tree.filters):
+        if not one.namespaces and not one.namespace_selector:
+            continue
+        kinds, path = cluster_kinds(one), (*one.path, "resources")
+        is_named = one.namespaces and not any(map(_is_open, one.namespaces))
+        if is_named and kinds and "Namespace" not in kinds:
+            text = f"{listed(kinds)} objects have no namespace, so this never matches"
+            yield warn(policy.document, "KV314", text, (*path, "namespaces"))
+        if one.namespace_selector and kinds == {"Namespace"}:
+            text = (
+                "a Namespace never matches a `namespaceSelector`: use `selector`, which tests its "
+                "own labels"
+            )
+            yield warn(policy.document, "KV314", text, (*path, "namespaceSelector"))
+    yield from _namespaces_of_targets(policy)
+
+
+def _namespaces_of_targets(policy: Policy) -> Iterator[Diagnostic]:
+    """Yield the namespaces in targets of mutations whose kind is cluster-scoped."""
+    for rule in policy.rules if policy.kind == "ClusterPolicy" else ():
+        for one in (rule.tree.mutate and rule.tree.mutate.targets) or ():
+            if not _is_open(one.namespace) and _is_cluster_scoped(f"{one.api_version}/{one.kind}"):
+                path = (*one.path, "namespace")
+                text = (
+                    f"{one.kind} objects have no namespace, so no target is found: remove "
+                    "`namespace`"
+                )
+                remove = change(policy.document, ChangeKind.REMOVE, path)
+                fix = Fix("remove `namespace`", (remove,))
+                yield warn(policy.document, "KV314", text, path, fix=fix)
+
+
+def invalid_namespace_selectors(policy: Policy) -> Iterator[Diagnostic]:
+    """KV346: a selector of namespaces that is never evaluated; Kyverno only checks the others.
+
+    upstream: pkg/utils/match/labels.go, k8s.io/apimachinery pkg/apis/meta/v1/helpers.go
+    """
+    for one in (one for rule in policy.rules for one in rule.tree.filters):
+        found = (one.namespace_selector or {}).get("matchExpressions")
+        problem = selector_problem({"matchExpressions": found}) if found else ""
+        if problem and not is_open(found):
+            path = (*one.path, "resources", "namespaceSelector")
+            text = f"invalid selector, which selects nothing: {problem}"
+            yield warn(policy.document, "KV346", text, path)
+
+
+def _is_open(pattern: str) -> bool:
+    return not pattern.strip("*")
+
+
+def cluster_kinds(one: ResourceFilter) -> frozenset[str]:
+    """Return the kinds of a filter if all of them are known and cluster-scoped."""
+    if not all(map(_is_cluster_scoped, one.kinds)):
+        return frozenset()
+    return frozenset(parse_kind_selector(text).kind for text in one.kinds)
+
+
+def _is_cluster_scoped(text: str) -> bool:
+    """Return whether a kind selector only matches a known cluster-scoped kind."""
+    served = [*kinds_served(text, NO_KINDS)]
+    return bool(served) and not any(
+        is_namespaced_in_cluster(split_api_version(version)[0], kind) for version, kind in served
+    )
+
+
+_SENT_TO: Mapping[str, str] = {
+    "PodExecOptions": "Pod/exec",
+    "PodAttachOptions": "Pod/attach",
+    "PodPortForwardOptions": "Pod/portforward",
+    "PodProxyOptions": "Pod/proxy",
+    "NodeProxyOptions": "Node/proxy",
+    "ServiceProxyOptions": "Service/proxy",
+    "Eviction": "Pod/eviction",
+    "TokenRequest": "ServiceAccount/token",
+    "Scale": "*/scale",
+}
+"""Kinds of objects that are sent to a subresource, and how rules match them."""
+_BODIES: Mapping[str, tuple[str, frozenset[str]]] = {
+    "exec": (
+        "PodExecOptions",
+        frozenset({"stdin", "stdout", "stderr", "tty", "container", "command"}),
+    ),
+    "attach": ("PodAttachOptions", frozenset({"stdin", "stdout", "stderr", "tty", "container"})),
+    "portforward": ("PodPortForwardOptions", frozenset({"ports"})),
+    "eviction": ("Eviction", frozenset({"metadata", "deleteOptions"})),
+    "binding": ("Binding", frozenset({"metadata", "target"})),
+    "scale": ("Scale", frozenset({"metadata", "spec.replicas", "status"})),
+    "token": ("TokenRequest", frozenset({"metadata", "spec", "status"})),
+}
+"""The kinds of objects that are sent to subresources, and their fields."""
+
+
+def not_in_body(subresource: str, fields: Sequence[str]) -> str:
+    """Return why an object that is sent to a subresource does not have a field, or "".
+
+    upstream: k8s.io/api core/v1, policy/v1, autoscaling/v1, authentication/v1;
+    pkg/utils/admission/utils.go `ConvertResource`
+    """
+    kind, known = _BODIES.get(subresource, ("", frozenset()))
+    name, inner = fields[0], ".".join(fields[:2])
+    if inner in {"metadata", "metadata.namespace"}:
+        return ""  # Kyverno adds the namespace of the request
+    is_known = name in {"apiVersion", "kind", *known} or inner in known
+    if (
+        not kind
+        or is_known
+        or (len(fields) == 1 and any(one.startswith(f"{name}.") for one in known))
+    ):
+        return ""
+    is_inside = name == "metadata" or any(one.startswith(f"{name}.") for one in known)
+    shown = inner if is_inside else name
+    return (
+        f"`{shown}` has no value: the object of a request for `{subresource}` is a {kind}, with "
+        f"the fields {listed(known, 7)} (an API call in the context can read the owner)"
+    )
+
+
+_REMOVED: Mapping[str, str] = {
+    "PodSecurityPolicy": "Kubernetes 1.25 removed it (use Pod Security Standards)",
+}
+_OLD_VERSIONS = frozenset(
+    {
+        *("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "batch/v2alpha1"),
+        *("policy/v1beta1", "autoscaling/v2beta1", "autoscaling/v2beta2", "autoscaling/v1beta1"),
+        *("rbac.authorization.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1alpha1"),
+        *("apiextensions.k8s.io/v1beta1", "discovery.k8s.io/v1beta1", "events.k8s.io/v1beta1"),
+        *("certificates.k8s.io/v1beta1", "networking.k8s.io/v1beta1", "scheduling.k8s.io/v1beta1"),
+    }
+)
+"""Versions that Kubernetes removed for the kinds that have newer ones."""
+
+
+def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
+    """KV315: a kind that no request has: it was removed, or is sent to a subresource.
+
+    upstream: pkg/webhooks/handlers/enrich.go, which matches the kind of the parent
+    """
+    for rule in policy.rules:
+        for one in rule.tree.filters:
+            yield from _passed_kinds(policy.document, one)
+        for path, api_version, kind in target_kinds(rule.tree):
+            problem = _passed(f"{api_version}/{kind}".lstrip("/"), alone=True)
+            if problem:
+                text = problem.replace("no request has", "no object has")
+                yield warn(policy.document, "KV315", text, path)
+
+
+def _passed_kinds(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
+    for index, text in enumerate(one.kinds):
+        problem = _passed(text, alone=len(one.kinds) == 1)
+        if problem:
+            yield warn(document, "KV315", problem, (*one.path, "resources", "kinds", index))
+
+
+def _passed(text: str, *, alone: bool) -> str:
+    """Return the problem of a kind, which may be the only one of its filter, or ""."""
+    group, version, kind, subresource = parse_kind_selector(text)
+    if kind in _REMOVED and (alone or not has_wildcard(version)):
+        return f"no request has the kind `{text}`: {_REMOVED[kind]}"
+    sent_to = _SENT_TO.get(kind)
+    if sent_to and not subresource:
+        return (
+            f"no request matches the kind `{text}`: such objects are sent to a subresource, and "
+            f"rules match the kind of its owner (write `{sent_to}`)"
+        )
+    served = served_versions(group, kind)
+    if served and version not in served and f"{group}/{version}" in _OLD_VERSIONS:
+        meant = f"{group}/{served[0]}/{kind}"
+        return f"no request has the version of `{text}`, which was removed: write `{meant}`"
+    return ""

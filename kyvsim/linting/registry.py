@@ -1,0 +1,273 @@
+"""All checks, in the order in which they run."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from kyvsim.linting import (
+    cel_fields,
+    cel_matching,
+    cel_mutations,
+    cel_validations,
+    documents,
+    expressions,
+    fields,
+    lookups,
+    matching,
+    patches,
+    patterns,
+    queries,
+    references,
+    requests,
+    rules,
+)
+from kyvsim.linting.runs import (
+    IMPOSSIBLE_CALL,
+    RUN_CHECKS,
+    UNUSED_BINDING,
+    Check,
+    CheckCode,
+    CheckSubject,
+    warning_check,
+)
+from kyvsim.model.diagnostic import Diagnostic, Severity
+
+_rules = partial(warning_check, CheckSubject.RULES)
+_cel = partial(warning_check, CheckSubject.CEL)
+_expressions = partial(warning_check, CheckSubject.EXPRESSIONS)
+_documents = partial(warning_check, CheckSubject.DOCUMENTS)
+_files = partial(warning_check, CheckSubject.FILES)
+
+_MISREAD: Mapping[str, str] = {
+    "KV301": 'key: "{{ request.object.spec.type || none }}"',
+    "KV302": 'key: "{{ request.object.spec.publishNotReadyAddresses || `true` }}"',
+    "KV303": "key: '{{ request.object.spec.ports[?name == \"http\"] | length(@) }}'",
+    "KV304": "key: \"{{ length(request.object.spec.ports) > '2' }}\"",
+    "KV305": "key: \"{{ request.object.metadata.labels.example.team || '' }}\"",
+}
+
+CHECKS: Final = (
+    _rules(fields.deprecated_fields, KV202="validationFailureAction: Enforce"),
+    _rules(expressions.deprecated_operators, KV201="operator: Equal"),
+    _rules(expressions.unread_entries, KV204="name: owners"),
+    _rules(expressions.later_entries, KV341="jmesPath: base"),
+    _rules(expressions.unreadable_queries, KV209="list: request.object.spec.containers["),
+    _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL),
+    _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
+    _rules(expressions.constant_conditions, KV222="key: request.object.metadata.name"),
+    _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
+    _rules(queries.misread_queries, **_MISREAD),
+    _rules(
+        queries.parts_in_lists,
+        KV339="key: \"{{ contains(request.object.spec.containers[].image, ':latest') }}\"",
+    ),
+    _rules(
+        patterns.misread_patterns,
+        KV306='healthCheckNodePort: "=> 30000"',
+        KV307='storage: "<=10GB"',
+        KV308='port: "9000-8000"',
+        KV309='externalName: "!\\\\*.example.com"',
+        KV310="pattern:",
+        KV340="X(externalName): internal.example.com",
+    ),
+    _rules(fields.misspelt_annotations, KV224="policies.kyverno.io/titel: Teams"),
+    _rules(rules.empty_conditions, KV347="conditions: []"),
+    _rules(rules.autogen_off, KV207="kinds: [Pod, Service]"),
+    _cel(cel_matching.no_constraints, KV250="kind: ValidatingPolicy", KV255="objectSelector:"),
+    _cel(cel_matching.no_conditions, KV256="kind: DeletingPolicy"),
+    _cel(
+        cel_validations.null_objects,
+        KV247="expression: oldObject == null || object.spec.type == oldObject.spec.type",
+    ),
+    _cel(cel_validations.unreached_validations, KV241="expression: object.metadata.name != 'web'"),
+    _cel(cel_validations.unshown_messages, KV249="message: A Service needs a team."),
+    _cel(
+        cel_matching.controllers_left_out,
+        KV245="resources: [pods, pods/ephemeralcontainers]",
+        KV246="autogen: {podControllers: {controllers: [deployment]}}",
+    ),
+    _cel(
+        cel_matching.controllers_spec,
+        KV243="expression: object['spec'].?hostNetwork.orValue(false) == false",
+    ),
+    _cel(cel_matching.controllers_metadata, KV244="expression: object.metadata.name != 'web'"),
+    _cel(
+        cel_matching.metadata_of_templates,
+        KV253='Object{metadata: Object.metadata{labels: {"team": "shop"}}}',
+    ),
+    _cel(
+        cel_matching.unmoved_patches,
+        KV254='JSONPatch{op: "add", path: "/metadata/labels/team", value: "shop"}',
+    ),
+    _cel(cel_matching.scanned_users, KV251="expression: request.userInfo.username != 'robot'"),
+    Check(
+        (CheckCode("KV162", 'globalContext.Get("names", "")', (Severity.ERROR, Severity.WARNING)),),
+        CheckSubject.CEL,
+        cel_validations.forbidden_variables,
+    ),
+    _cel(cel_mutations.unfilled_templates, KV263="namespace: ((object.metadata.name))"),
+    _expressions(
+        cel_validations.absent_objects, KV248="expression: oldObject.spec.type != 'LoadBalancer'"
+    ),
+    _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
+    _expressions(cel_validations.unread_variables, KV242="name: team"),
+    _expressions(
+        cel_validations.number_arithmetic, KV252="expression: object.spec.replicas * 2 <= 6"
+    ),
+    _expressions(
+        cel_validations.only_containers,
+        KV257="expression: \"object.spec.containers.all(c, c.image.startsWith('ghcr.io/'))\"",
+    ),
+    _expressions(
+        cel_validations.ephemeral_containers, KV264="resources: [pods, pods/ephemeralcontainers]"
+    ),
+    _expressions(
+        cel_validations.unguarded_namespaces,
+        KV262="expression: namespaceObject.metadata.name != 'shop'",
+    ),
+    _expressions(
+        cel_mutations.atomic_fields, KV258='Object{spec: Object.spec{selector: {"app": "web"}}}'
+    ),
+    _expressions(
+        cel_mutations.undeclared_fields,
+        KV259='Object{spec: Object.spec{sessionAfinity: "ClientIP"}}',
+    ),
+    _expressions(cel_mutations.unknown_paths, KV260='path: "/spec/sessionAfinity"'),
+    _expressions(cel_mutations.absent_parents, KV261='path: "/metadata/labels/team"'),
+    _expressions(cel_mutations.added_by_replace, KV267='op: "replace"'),
+    _expressions(
+        cel_matching.unseen_controllers,
+        KV268="resources: [deployments, daemonsets, statefulsets, replicasets]",
+    ),
+    _expressions(cel_matching.excluded_resources, KV270="excludeResourceRules:"),
+    _expressions(
+        cel_fields.field_problems,
+        KV323="expression: \"object.metadata.labels.team != ''\"",
+        KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
+        KV325="expression: \"object.spec.tpye != 'NodePort'\"",
+        KV329='key: "{{ request.object.spec.hostNetwork }}"',
+        KV344="expression: object.spec.resources.requests.storage <= '10Gi'",
+    ),
+    _expressions(cel_mutations.unknown_operations, KV326='op: "set"'),
+    _documents(
+        lambda given: documents.deprecated_versions(given.documents),
+        KV203="apiVersion: kyverno.io/v2beta1",
+    ),
+    _documents(lambda given: documents.duplicate_names(given.documents), KV208="name: example"),
+    _documents(
+        lambda given: documents.expired_exceptions(given.documents, given.now),
+        KV219='expiresAt: "2024-01-31T00:00:00Z"',
+    ),
+    _documents(
+        lambda given: documents.unreadable_schedules(given.documents), KV234='schedule: "0 3 * *"'
+    ),
+    *RUN_CHECKS,
+    _files(
+        lambda given: references.powerless_exceptions(
+            given.exceptions, given.policies if given.sound else (), given.derive
+        ),
+        KV226="policyName: example",
+    ),
+    _files(
+        lambda given: references.binding_problems(given.bindings, given.policies),
+        KV167=UNUSED_BINDING,
+        KV265="name: other",
+        KV266="validationActions: [Deny, Warn]",
+        KV269="resources: [pods]",
+    ),
+    _files(lambda given: queries.misread_exceptions(given.exceptions), **_MISREAD),
+    _files(
+        lambda given: fields.mistyped_values(given.policies, given.kinds),
+        KV225="=(hostNetwrk): false",
+        KV327='healthCheckNodePort: "30000"',
+    ),
+    _files(
+        lambda given: fields.misspelt_paths(given.policies, given.kinds),
+        KV328='key: "{{ request.object.spec.tpye }}"',
+    ),
+    _files(
+        lambda given: references.unknown_target_kinds(
+            given.policies, references.known_kinds(given.objects)
+        ),
+        KV215="kinds: [services]",
+    ),
+    _files(
+        lambda given: patterns.replaced_lists(given.policies, given.kinds),
+        KV311="imagePullPolicy: Always",
+    ),
+    _rules(matching.ineffective_exclusions, KV312="kinds: [Ingress]"),
+    _rules(matching.impossible_names, KV313="namespaces: [kube_system]"),
+    _files(
+        lambda given: matching.ineffective_exceptions(given.exceptions),
+        KV313="namespaces: [kube_system]",
+        KV315="kinds: [PodExecOptions]",
+    ),
+    _rules(matching.namespaces_of_cluster_kinds, KV314="namespaceSelector:"),
+    _rules(matching.invalid_namespace_selectors, KV346="namespaceSelector:"),
+    _rules(matching.kinds_never_requested, KV315="kinds: [PodExecOptions]"),
+    _rules(
+        requests.missing_namespaces, KV316='namespace: "{{ request.object.metadata.namespace }}"'
+    ),
+    _rules(
+        requests.lost_metadata,
+        KV317='message: "{{ request.object.metadata.name }} uses the host network."',
+    ),
+    _rules(
+        requests.absent_objects,
+        KV318='value: "{{ request.oldObject.spec.type }}"',
+        KV342='key: "{{ request.object.metadata.labels.protected }}"',
+    ),
+    _rules(requests.old_objects, KV318='value: "{{ request.oldObject.spec.type }}"'),
+    _rules(patches.ascending_removals, KV319="- list: request.object.spec.ports"),
+    _rules(requests.wildcard_selectors, KV320="selector:"),
+    _rules(
+        requests.lifetimes,
+        KV321="cleanup.kyverno.io/ttl: 1h",
+        KV345="cleanup.kyverno.io/ttl: tomorrow",
+    ),
+    _documents(
+        lambda given: documents.manifest_problems(given.manifests),
+        KV321="cleanup.kyverno.io/ttl: 1h",
+        KV327='healthCheckNodePort: "30000"',
+        KV345="cleanup.kyverno.io/ttl: tomorrow",
+    ),
+    _files(
+        lambda given: expressions.constant_exceptions(given.exceptions),
+        KV222="key: request.object.metadata.name",
+    ),
+    _rules(lookups.unknown_names, KV328='key: "{{ request.object.spec.tpye }}"'),
+    _rules(lookups.unknown_api_paths, KV335="urlPath: /api/v1/configmap"),
+    _rules(lookups.unmatched_images, KV334="ghcr.io/example/web"),
+    _rules(lookups.expressions_as_identities, KV309='externalName: "!\\\\*.example.com"'),
+    _rules(
+        queries.swapped_arguments,
+        KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
+    ),
+    _cel(
+        cel_validations.templates_in_messages, KV333='message: "{{ request.name }} is a NodePort."'
+    ),
+    _expressions(cel_matching.versions_as_groups, KV332="apiGroups: [v1]"),
+    _expressions(cel_matching.values_beside_wildcards, KV343="operations: ['*', CREATE]"),
+    _rules(requests.fields_of_owners, KV329='key: "{{ request.object.spec.hostNetwork }}"'),
+    _rules(requests.patterns_at_deletion, KV338="pattern:"),
+    _rules(requests.requests_of_cleanup, KV337='key: "{{ request.object.metadata.name }}"'),
+    _rules(patches.unreadable_json, KV348='patchesJson6902: "[{op: remove, path: /spec/type}]"'),
+    _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
+    _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
+    _rules(patches.values_of_texts, KV327='healthCheckNodePort: "30000"'),
+    _rules(patches.names_without_anchor, KV331='name: "*"'),
+    _rules(requests.names_with_spaces, KV322='namespace: "{{ request.object.metadata.name }} "'),
+    _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
+    _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),
+    _files(
+        lambda given: fields.unknown_pattern_fields(given.policies, given.kinds),
+        KV225="=(hostNetwrk): false",
+    ),
+)
+
+
+def run_checks(subjects: tuple[CheckSubject, ...], on: Any) -> Iterator[Diagnostic]:
+    """Yield the diagnostics of the checks for some subjects, with `on` as their argument."""
+    for check in CHECKS:
+        if check.subject in subjects:
+            yield from check.run(on)

@@ -1,0 +1,311 @@
+"""Checks of what rules read from requests and write to objects: values that never exist."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.lifetimes import TTL_LABEL
+from kyvsim.kubernetes.objects import Path, contains_text
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
+from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.linting.documents import lifetime_problems
+from kyvsim.linting.matching import cluster_kinds, not_in_body
+from kyvsim.linting.patterns import validation_patterns
+from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.anchors import NEGATION
+from kyvsim.policy.rule import (
+    Clone,
+    CloneList,
+    GenerateTarget,
+    MutateTarget,
+    RuleNode,
+)
+from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
+from kyvsim.policy.visit import Text, TextKind, written_at
+
+_NAMESPACE = re.compile(r"request\.(?:object|oldObject)\.metadata\.namespace\b")
+_OF_REQUEST = re.compile(r"request\.namespace\b")
+
+
+def expressions_in(found: Iterable[Text]) -> Iterator[tuple[Path, str]]:
+    """Yield the JMESPath of strings without defaults, with paths."""
+    for path, text, kind in found:
+        if kind is TextKind.QUERY:
+            yield path, text
+        elif "{{" in text and kind is not TextKind.CEL:
+            yield from ((path, expression_of(variable)) for _, variable in VARIABLE.findall(text))
+
+
+def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
+    """KV316: the namespace of an object that is cluster-scoped."""
+    for rule in policy.rules:
+        found = [cluster_kinds(one) for one in rule.tree.match.effective]
+        kinds = frozenset[str]().union(*found) if all(found) else frozenset()
+        for path, expression in expressions_in(texts_of(rule)) if kinds else ():
+            read = _NAMESPACE.search(expression)
+            if read is None and "Namespace" not in kinds:
+                read = _OF_REQUEST.search(expression)
+            if read is None or "||" in expression:
+                continue
+            text = f"`{read[0]}` has no value: {listed(kinds)} objects have no namespace"
+            if kinds == {"Namespace"}:
+                text = f"{text} (the name is in `request.object.metadata.name`)"
+            yield warn(policy.document, "KV316", text, path)
+        for pattern in validation_patterns(rule.tree) if kinds else ():
+            for one in _fields_of(pattern.root, "metadata"):
+                if one.key == "namespace" and one.anchor != NEGATION:
+                    text = f"`metadata.namespace` has no value: {listed(kinds)} objects have none"
+                    yield warn(policy.document, "KV316", text, one.path)
+
+
+def _fields_of(pattern: PatternNode, key: str) -> Iterator[PatternEntry]:
+    """Yield the entries of a map in a pattern."""
+    for entry in pattern.entries if isinstance(pattern, PatternMap) else ():
+        if entry.key == key and isinstance(entry.value, PatternMap):
+            yield from entry.value.entries
+
+
+_OF_POD = re.compile(
+    r"request\.(?:object|oldObject)\.metadata\."
+    r"(name|namespace|uid|generateName|ownerReferences|creationTimestamp|resourceVersion)\b"
+)
+"""Fields of Pods that the metadata of Pod templates do not have."""
+
+
+def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
+    """KV317: a message with metadata that autogen rules read from Pod templates, which lack it."""
+    validations = (rule.tree.validate for rule in policy.rules)
+    if not any(".metadata." in one.message for one in validations if one):
+        return
+    derived = {one.written for one in compute_rules(policy).derived}
+    for rule in policy.rules:
+        for path, expression in expressions_in(texts_of(rule)) if rule in derived else ():
+            found = _OF_POD.search(expression)
+            if found is None or "||" in expression or path[-1] != "message":
+                continue
+            own = found[1] in {"name", "namespace"}
+            advice = f"use `request.{found[1]}`" if own else f"set `{ANNOTATION}: none`"
+            text = (
+                f"`{found[0]}` has no value in autogen rules, which read it from the Pod template, "
+                f"so their message is not shown: {advice}"
+            )
+            yield warn(policy.document, "KV317", text, path)
+
+
+_ABSENT = (
+    (
+        "CREATE",
+        "oldObject",
+        "KV318",
+        "created",
+        "`request.object`, or match `operations: [UPDATE]`",
+    ),
+    ("DELETE", "object", "KV342", "deleted", "`request.oldObject`"),
+)
+"""The object that requests for an operation do not have, and what to use instead."""
+
+
+def absent_objects(policy: Policy) -> Iterator[Diagnostic]:
+    """KV318 and KV342: an object that the requests of a rule for a single operation never have.
+
+    upstream: pkg/engine/context/context.go `AddRequest`, pkg/background/common/context.go
+    """
+    for rule in policy.rules:
+        operations = {
+            name for one in rule.tree.match.effective for name in one.operations or ("*",)
+        }
+        for operation, absent, code, what, instead in _ABSENT if len(operations) == 1 else ():
+            read = re.compile(rf"\brequest\.{absent}\.")
+            if operations != {operation} or f"request.{absent}." not in joined_texts(rule):
+                continue
+            # In the background, `request.object` is the trigger, also if it was deleted.
+            if absent == "object" and (rule.tree.generate or rule.mutates_existing):
+                continue
+            for path, expression in expressions_in(texts_of(rule)):
+                if read.search(expression) and "||" not in expression:
+                    text = (
+                        f"`request.{absent}` does not exist when an object is {what}, which is all "
+                        f"that the rule matches: use {instead}"
+                    )
+                    yield warn(policy.document, code, text, path)
+
+
+def old_objects(policy: Policy) -> Iterator[Diagnostic]:
+    """KV318: the old object of a request that may create one."""
+    for rule in policy.rules:
+        if rule.tree.validate is None or "request.oldObject" not in joined_texts(rule):
+            continue
+        operations = [one.operations for one in rule.tree.match.effective]
+        if all(one and "CREATE" not in one for one in operations) or _tests_operation(rule.tree):
+            continue
+        if all(one == ("CREATE",) for one in operations):
+            continue  # see `absent_objects`
+        for path, expression in expressions_in(texts_of(rule)):
+            if path[len(rule.path)] != "validate" or path[-1] == "message":
+                continue
+            if "request.oldObject." in expression and "||" not in expression:
+                text = (
+                    "`request.oldObject` does not exist when an object is created, which the rule "
+                    "also matches: add `operations: [UPDATE]` to the match block"
+                )
+                yield warn(policy.document, "KV318", text, path)
+
+
+def _tests_operation(rule: RuleNode) -> bool:
+    """Return whether a rule tests the operation, or the old object, before it reads the latter."""
+    block = rule.preconditions
+    guards = [one.key for one in block.conditions] if block else []
+    excluded = any(one.operations for one in (rule.exclude.effective if rule.exclude else ()))
+    return (
+        excluded
+        or contains_text(rule.data, "request.operation", "request.oldObject ||")
+        or contains_text(guards, "request.oldObject")
+        or rule.cel_preconditions is not None
+    )
+
+
+_READ = re.compile(r"request\.(?:object|oldObject)\.(\w+)(?:\.(\w+))?")
+
+
+def fields_of_owners(policy: Policy) -> Iterator[Diagnostic]:
+    """KV329: a field that the object sent to a subresource does not have, such as that of exec."""
+    for rule in policy.rules:
+        filters = rule.tree.match.effective
+        if not any("/" in text for one in filters for text in one.kinds):
+            continue
+        kinds = [parse_kind_selector(text) for one in filters for text in one.kinds]
+        subresources = {one.subresource for one in kinds}
+        if len(subresources) != 1 or not all(one.kinds for one in filters):
+            continue
+        (subresource,) = subresources
+        reads = [
+            (path, tuple(filter(None, found)))
+            for path, expression in expressions_in(texts_of(rule))
+            for found in _READ.findall(expression)
+        ]
+        for pattern in validation_patterns(rule.tree):
+            entries = pattern.root.entries if isinstance(pattern.root, PatternMap) else ()
+            for one in entries:
+                inner = one.value.entries if isinstance(one.value, PatternMap) else ()
+                reads += [(below.path, (one.key, below.key)) for below in inner] or [
+                    (one.path, (one.key,))
+                ]
+        for path, fields in dict.fromkeys(reads):
+            problem = not_in_body(subresource, fields)
+            if problem:
+                yield warn(policy.document, "KV329", problem, path)
+
+
+def patterns_at_deletion(policy: Policy) -> Iterator[Diagnostic]:
+    """KV338: a pattern in a rule for deletions only, which is not evaluated then.
+
+    upstream: pkg/engine/handlers/validation/validate_resource.go `validateResourceWithRule`
+    """
+    for rule in policy.rules:
+        operations = [one.operations for one in rule.tree.match.effective]
+        validate = rule.tree.validate
+        if validate is None or not operations or any(one != ("DELETE",) for one in operations):
+            continue
+        for pattern in filter(None, (validate.pattern, *(validate.any_pattern or ()))):
+            text = (
+                "patterns are not evaluated when an object is deleted, so the rule never fails: "
+                "write `deny` with conditions on `request.oldObject`"
+            )
+            yield warn(policy.document, "KV338", text, pattern.path)
+            break
+
+
+_NOT_IN_CLEANUP = re.compile(r"(?<![\w.])request\.(object|oldObject|operation|userInfo|name)\b")
+
+
+def requests_of_cleanup(policy: Policy) -> Iterator[Diagnostic]:
+    """KV337: a field of a request in a cleanup policy, which runs without one.
+
+    upstream: pkg/controllers/cleanup/controller.go, which sets `target` and `request.namespace`
+    """
+    if policy.kind not in {"CleanupPolicy", "ClusterCleanupPolicy"}:
+        return
+    for rule in policy.rules:
+        for path, expression in expressions_in(texts_of(rule)):
+            found = _NOT_IN_CLEANUP.search(expression)
+            if found:
+                meant = {"object": "`target`", "name": "`target.metadata.name`"}.get(found[1], "")
+                advice = f": write {meant}" if meant else ", only `target`"
+                text = f"`{found[0]}` has no value, since no request starts a cleanup{advice}"
+                yield warn(policy.document, "KV337", text, path)
+
+
+def wildcard_selectors(policy: Policy) -> Iterator[Diagnostic]:
+    """KV320: a selector with wildcards that an API server evaluates, which rejects it.
+
+    upstream: pkg/policy/policy_controller.go `getResources`, pkg/background/generate/clone.go
+    """
+    for rule in policy.rules:
+        generation = rule.facts.generation
+        is_listed = bool(generation and generation.looks_back)
+        if is_listed or (rule.mutates_existing and rule.facts.runs_on_policy_update):
+            for one in rule.tree.match.effective:
+                if _has_wildcard(one.selector):
+                    text = (
+                        "objects that exist before the policy are not found: an API server has no "
+                        "wildcards in selectors"
+                    )
+                    yield warn(policy.document, "KV320", text, (*one.path, "resources", "selector"))
+        for clones in _clone_lists(rule):
+            if _has_wildcard(clones.selector):
+                text = "nothing is cloned: an API server has no wildcards in selectors"
+                yield warn(policy.document, "KV320", text, (*clones.path, "selector"))
+
+
+def _clone_lists(rule: Rule) -> Iterator[CloneList]:
+    section = rule.tree.generate
+    targets = [section.target, *(one.target for one in section.foreach or ())] if section else []
+    yield from (one.clone_list for one in targets if one.clone_list)
+
+
+def _has_wildcard(selector: Mapping[str, object] | None) -> bool:
+    labels = (selector or {}).get("matchLabels")
+    found = [*labels, *labels.values()] if isinstance(labels, Mapping) else []
+    return any(isinstance(one, str) and has_wildcard(one) for one in found)
+
+
+def lifetimes(policy: Policy) -> Iterator[Diagnostic]:
+    """KV321 and KV345 for the objects that a rule changes or creates."""
+    for rule in policy.rules:
+        if TTL_LABEL not in joined_texts(rule):
+            continue
+        for path, text, _ in texts_of(rule):
+            if text in {TTL_LABEL, f"+({TTL_LABEL})", f"({TTL_LABEL})", f"=({TTL_LABEL})"}:
+                value = written_at(rule.tree, path)
+                if isinstance(value, dict) and text in value:
+                    yield from lifetime_problems(policy.document, (*path, text), value[text])
+
+
+_NAMES: Mapping[str, str] = {
+    "api_version": "apiVersion",
+    "kind": "kind",
+    "namespace": "namespace",
+    "name": "name",
+}
+"""Fields of nodes that name objects, and their fields in the document."""
+
+
+def names_with_spaces(policy: Policy) -> Iterator[Diagnostic]:
+    """KV322: a space before or after the name of an object to read or write."""
+    for rule in policy.rules:
+        for node in nodes_of(rule) if rule.tree.mutate or rule.tree.generate else ():
+            if not isinstance(node, MutateTarget | GenerateTarget | Clone):
+                continue
+            for attribute, field in _NAMES.items():
+                value = getattr(node, attribute, "")
+                if value != value.strip():
+                    path = (*node.path, field)
+                    changes = (change(policy.document, ChangeKind.VALUE, path, value.strip()),)
+                    text = f"`{field}` begins or ends with a space, which is part of the value"
+                    fix = Fix("remove the space", changes)
+                    yield warn(policy.document, "KV322", text, path, fix=fix)

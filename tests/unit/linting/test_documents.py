@@ -1,0 +1,138 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from kyvsim.api.lint import lint
+from kyvsim.linting.documents import (
+    deprecated_versions,
+    duplicate_names,
+    expired_exceptions,
+    manifest_problems,
+    unreadable_schedules,
+)
+from kyvsim.load.edits import with_edits
+from kyvsim.model.source import Document, Location
+
+
+def document(kind="ClusterPolicy", name="p", number=0, version="kyverno.io/v1", namespace=""):
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    data = {"apiVersion": version, "kind": kind, "metadata": metadata}
+    return Document(data, "p.yaml", number, lambda path: Location("p.yaml", number + 1, len(path)))
+
+
+def test_a_name_that_stands_twice():
+    first, second = document(), document(number=4, version="kyverno.io/v2beta1")
+    (found,) = duplicate_names([first, second])
+    assert (found.code, found.location) == ("KV208", Location("p.yaml", 5, 2))
+    assert found.message.startswith("duplicate ClusterPolicy `p`, also defined in p.yaml:1:0: ")
+
+
+def test_names_that_are_not_the_same():
+    others = [
+        document(name="q", number=1),
+        document(kind="Policy", number=2),
+        document(kind="Policy", number=3, namespace="a"),
+        document(version="policies.kyverno.io/v1", number=4),
+        document(),  # the same document, read again
+    ]
+    assert list(duplicate_names([document(), *others])) == []
+
+
+def test_versions_that_are_deprecated():
+    old = document("PolicyException", version="kyverno.io/v2beta1")
+    (found,) = deprecated_versions([old])
+    assert (found.code, found.location.column) == ("KV203", 1)
+    assert found.message == "kyverno.io/v2beta1 of PolicyException is deprecated: use kyverno.io/v2"
+
+
+def test_versions_that_are_not():
+    fine = [document(), document(version="kyverno.io/v2beta1"), document("PolicyException")]
+    assert list(deprecated_versions(fine)) == []
+
+
+def excepting(expires, version="policies.kyverno.io/v1"):
+    one = document("PolicyException", version=version)
+    return one._replace(data={**one.data, "spec": {"expiresAt": expires}})
+
+
+def test_exceptions_expire():
+    now = datetime(2026, 2, 1, tzinfo=UTC)
+    (found,) = expired_exceptions([excepting("2026-01-31T08:00:00Z")], now)
+    assert (found.code, found.location.column) == ("KV219", 2)
+    assert found.message.endswith("it expired at 2026-01-31T08:00:00Z")
+
+
+def test_exceptions_that_last():
+    now = datetime(2026, 2, 1, tzinfo=UTC)
+    lasting = [
+        excepting("2026-02-02T08:00:00Z"),
+        excepting("soon"),
+        excepting(None),
+        excepting("2026-01-31T08:00:00Z", version="kyverno.io/v2"),
+    ]
+    assert list(expired_exceptions(lasting, now)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "text"),
+    [
+        ("CleanupPolicy", "*/5 * * *", "it has 4 fields"),
+        ("ClusterCleanupPolicy", "0 0 3 * * *", "it has 6 fields"),
+        ("NamespacedDeletingPolicy", "0 25 * * *", "is not a schedule of cron"),
+        ("ClusterPolicy", "x", ""),
+        ("ClusterCleanupPolicy", "0 3 * * *", ""),
+        ("ClusterCleanupPolicy", "@daily", ""),
+        ("DeletingPolicy", 5, ""),
+    ],
+)
+def test_schedules(kind, schedule, text):
+    one = document(kind=kind)
+    one = one._replace(data={**one.data, "spec": {"schedule": schedule}})
+    found = [(each.code, text in each.message) for each in unreadable_schedules([one])]
+    assert found == ([("KV234", True)] if text else [])
+
+
+TTL = "cleanup.kyverno.io/ttl"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        ({"labels": {"a": True}}, ["KV327"]),
+        ({"annotations": {"a": 1.5, "b": "1.5"}}, ["KV327"]),
+        ({"annotations": {TTL: "2h"}}, ["KV321"]),
+        ({"labels": {TTL: "tomorrow"}}, ["KV345"]),
+        ({"labels": {TTL: "2d", "a": None}, "annotations": None}, []),
+        ({"labels": "a"}, []),
+    ],
+)
+def test_labels_and_annotations_of_manifests(metadata, found):
+    one = document("ConfigMap", version="v1")
+    one = one._replace(data={**one.data, "metadata": metadata})
+    assert [problem.code for problem in manifest_problems([one])] == found
+
+
+def test_labels_of_pod_templates():
+    template = {"metadata": {"labels": {"a": 1, TTL: "tomorrow"}}}
+    job = {"jobTemplate": {"spec": {"template": template}}}
+    given = [
+        document(kind)._replace(data={"apiVersion": "v1", "kind": kind, "spec": spec})
+        for kind, spec in (("Deployment", {"template": template}), ("CronJob", job), ("Pod", []))
+    ]
+    assert [problem.code for problem in manifest_problems(given)] == ["KV327", "KV327"]
+    # Pods of a template have the label, but no lifetime is expected of a template itself.
+
+
+def test_lint_of_a_manifest(tmp_path):
+    text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  labels:\n    team: yes\n"
+    file = tmp_path / "service.yaml"
+    file.write_text(text)
+    findings = lint([str(file)])
+    ((code, place, fix),) = ((one.code, one.location, one.fix) for one in findings.diagnostics)
+    assert (code, place.line, place.column) == ("KV327", 6, 5)
+    assert with_edits(text, fix.edits) == text.replace("yes", '"yes"')
+    shown = [fact.text for fact in findings.ending.facts]
+    assert "0 policy documents and 1 object checked" in shown
+    crd = tmp_path / "crd.yaml"
+    crd.write_text("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n")
+    assert [one.code for one in lint([str(crd)]).diagnostics] == ["KV011"]

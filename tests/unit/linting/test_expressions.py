@@ -1,0 +1,389 @@
+import pytest
+
+from kyvsim.linting.expressions import (
+    constant_conditions,
+    deprecated_operators,
+    exclusive_conditions,
+    impossible_calls,
+    later_entries,
+    unread_entries,
+    unreadable_queries,
+)
+
+# unread entries
+
+
+def entry(name, **variable):
+    return {"name": name, "variable": variable or {"value": "v"}}
+
+
+def says(text):
+    return {"validate": {"message": text, "deny": {}}}
+
+
+FIRES = [
+    ({"context": [entry("a")]}, ["context/0"]),
+    ({"context": [entry("a"), entry("b")], **says("{{ b }}")}, ["context/0"]),
+    ({"context": [entry("a")], **says("{{ ab }} {{ a_b }}")}, ["context/0"]),
+    ({"context": [entry("a", jmesPath="a.b")]}, ["context/0"]),
+    (
+        {"validate": {"foreach": [{"list": "x", "context": [entry("a")], "deny": {}}]}},
+        ["validate/foreach/0/context/0"],
+    ),
+]
+PASSES = [
+    {"context": [entry("a")], **says("{{ a }}")},
+    {"context": [entry("a")], **says("{{ x.y[a] }} plain")},
+    {"context": [entry("a"), entry("b", jmesPath="a.x")], **says("{{ b }}")},
+    {"context": [entry("a")], "validate": {"pattern": {"{{ a }}": "x"}}},
+    {"context": [entry("a")], **says("{{ {{ request.object.x }} }}")},
+    {"context": [entry("a"), entry("b", jmesPath="{{ request.object.x }}")], **says("{{ b }}")},
+    {"validate": {"foreach": [{"list": "a", "context": [entry("a")], "deny": {}}]}},
+    {"mutate": {"patchStrategicMerge": {"context": [{"name": "a"}]}}},
+]
+
+
+@pytest.mark.parametrize(("rule", "paths"), FIRES)
+def test_unread_entries_fires(remarks, rule, paths):
+    found = remarks(unread_entries, rule)
+    assert [path for _, path, _ in found] == [f"spec/rules/0/{path}" for path in paths]
+    assert {code for code, _, _ in found} == {"KV204"}
+
+
+@pytest.mark.parametrize("rule", PASSES)
+def test_unread_entries_leaves_alone(remarks, rule):
+    assert remarks(unread_entries, rule) == []
+
+
+# query syntax
+
+
+def looping(loop):
+    return {"validate": {"foreach": [{"list": "a", "deny": {}, **loop}]}}
+
+
+CALL = {"name": "x", "apiCall": {"urlPath": "/x", "jmesPath": "items["}}
+FIRES_QUERY_SYNTAX = [
+    (
+        looping({"list": "a.b["}),
+        "validate/foreach/0/list",
+        "`a.b[` is not valid JMESPath: SyntaxError",
+    ),
+    (
+        looping({"context": [CALL]}),
+        "validate/foreach/0/context/0/apiCall/jmesPath",
+        "`items[` is not valid JMESPath",
+    ),
+]
+PASSES_QUERY_SYNTAX = [
+    looping({}),
+    looping({"list": "a.b[{{ c }}"}),
+    {"context": [CALL]},  # refused by a check
+    {"mutate": {"patchStrategicMerge": {"jmesPath": "a["}}},
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "part"), FIRES_QUERY_SYNTAX)
+def test_query_syntax_fires(remarks, rule, path, part):
+    ((code, found, message),) = remarks(unreadable_queries, rule)
+    assert (code, found) == ("KV209", f"spec/rules/0/{path}")
+    assert part in message
+
+
+@pytest.mark.parametrize("rule", PASSES_QUERY_SYNTAX)
+def test_query_syntax_leaves_alone(remarks, rule):
+    assert remarks(unreadable_queries, rule) == []
+
+
+# function calls
+
+
+FIRES_FUNCTION_CALLS = [
+    (says("{{ lenght(a) }}"), "unknown function `lenght`: did you mean `length`?"),
+    (says("{{ a[?b].{c: qqqqq(@)} }}"), "unknown function `qqqqq`"),
+    (says("{{ split('a') }}"), "function `split` takes 2 arguments, not 1"),
+    (says("{{ not_null() }}"), "function `not_null` takes at least 1 argument, not 0"),
+    (says("{{ {{ nope(a) }} }}"), "unknown function `nope`"),
+    (
+        {"context": [{"name": "x", "variable": {"jmesPath": "to_uper(a)"}}]},
+        "unknown function `to_uper`: did you mean `to_upper`?",
+    ),
+    ({"validate": {"foreach": [{"list": "keyz(a)", "deny": {}}]}}, "unknown function `keyz`"),
+    ({"mutate": {"patchStrategicMerge": {"{{ nope(a) }}": "x"}}}, "unknown function `nope`"),
+]
+PASSES_FUNCTION_CALLS = [
+    says("{{ length(a) }} {{ split(a, b) }} {{ not_null(a, b, c) }}"),
+    says("nope(a) and {{ a }}"),
+    says("{{ nope({{ a }}) }}"),
+    says(r"\{{ nope(a) }}"),
+    says("{{ time_now_utc() }}"),
+    {"mutate": {"patchStrategicMerge": {"jmesPath": "nope(a)", "list": "nope(a)"}}},
+    {"validate": {"cel": {"expressions": [{"expression": "nope('{{ nope(a) }}')"}]}}},
+]
+
+
+@pytest.mark.parametrize(("rule", "part"), FIRES_FUNCTION_CALLS)
+def test_function_calls_fires(remarks, rule, part):
+    ((code, path, message),) = remarks(impossible_calls, rule)
+    assert code == "KV205"
+    assert path.startswith("spec/rules/0/")
+    assert part in message
+
+
+@pytest.mark.parametrize("rule", PASSES_FUNCTION_CALLS)
+def test_function_calls_leaves_alone(remarks, rule):
+    assert remarks(impossible_calls, rule) == []
+
+
+# constant conditions
+
+
+FIELD = "{{ request.object.spec.x }}"
+OPERATION = "{{ request.operation }}"
+CONSTANT = [
+    ("a", "Equals", "a", "always"),
+    ("a", "NotEquals", "a", "never"),
+    (FIELD, "AnyIn", [], "never"),
+    (FIELD, "GreaterThan", "many", "never"),
+    (FIELD, "LessThanOrEquals", ["1"], "never"),
+    (FIELD, "DurationLessThan", True, "never"),
+    (OPERATION, "NotEquals", "create", "always"),
+    (OPERATION, "AnyIn", ["MAKE"], "never"),
+    ("{{ request.operation || 'NONE' }}", "Equals", "SOME", "never"),
+]
+LENGTH = "{{ length(request.object.spec.x) }}"
+CONSTANT += [
+    (LENGTH, "LessThan", 0, "never"),
+    (LENGTH, "LessThan", "0", "never"),
+    (LENGTH, "LessThanOrEquals", -1, "never"),
+    ("{{length(request.object.spec.x[?a == 'b'])}}", "GreaterThanOrEquals", 0, "always"),
+    (LENGTH, "GreaterThan", -1, "always"),
+]
+IMAGES = "{{ request.object.spec.containers[].image }}"
+TEAM = "{{ request.object.metadata.labels.team || '' }}"
+CONSTANT += [
+    (IMAGES, "Equals", "nginx", "never"),
+    (IMAGES, "NotEquals", "nginx", "always"),
+    ("{{ request.object.spec.containers[?name == 'a'] }}", "Equals", "a", "never"),
+    (TEAM, "Equals", True, "never"),
+    ("{{ request.object.spec.replicas }}", "Equals", ">3", "never"),
+    ("{{ request.object.spec.replicas }}", "NotEquals", "<= 3", "always"),
+    ("{{ request.namespace }}", "AnyIn", "a,b", "never"),
+    ("{{ request.object.metadata.name }}", "NotEquals", "a, b", "always"),
+    ('{{ request.object.metadata.annotations."a/b" }}', "Equals", False, "never"),
+]
+OPEN = [
+    (IMAGES, "Equals", ["nginx"]),
+    (IMAGES, "AnyIn", "nginx"),
+    ("{{ request.object.spec.containers[0].image }}", "Equals", "nginx"),
+    ("{{ request.object.spec.containers[].image | [0] }}", "Equals", "nginx"),
+    (TEAM, "Equals", "true"),
+    (TEAM, "Equals", "a,b"),
+    (TEAM, "Equals", "> 1 year"),
+    ("{{ request.namespace }}", "AnyIn", ["a", "b"]),
+    ("{{ request.object.spec.hostPID }}", "Equals", True),
+    (FIELD, "Equals", "a"),
+    ("a", "Equals", FIELD),
+    (FIELD, "AllIn", []),
+    (FIELD, "AnyNotIn", []),
+    (FIELD, "GreaterThan", "1Gi"),
+    (FIELD, "GreaterThan", "Inf"),
+    (OPERATION, "AnyIn", ["CREATE", "UPDATE", "DELETE", "CONNECT"]),
+    (OPERATION, "Equals", "C*"),
+    ("{{ request.operation || 'NONE' }}", "NotEquals", "NONE"),
+    ("$(./x)", "Equals", "a"),
+    (LENGTH, "GreaterThan", 0),
+    (LENGTH, "LessThanOrEquals", "0"),
+    (LENGTH, "GreaterThanOrEquals", 1),
+    (LENGTH, "LessThan", "1h"),
+    (LENGTH, "GreaterThan", "1h"),
+    (LENGTH, "DurationGreaterThan", "24h"),
+    (LENGTH, "Equals", 3),
+    ("{{ length(a) || b }}", "GreaterThanOrEquals", 0),
+    ("{{ length(a) }}{{ length(b) }}", "LessThan", 0),
+    ("{{ length(a) - length(b) }}", "LessThan", 0),
+    ("a-{{ length(a) }}", "LessThan", 0),
+]
+
+
+def rule(key, operator, value):
+    return {
+        "validate": {
+            "deny": {"conditions": {"any": [{"key": key, "operator": operator, "value": value}]}}
+        }
+    }
+
+
+@pytest.mark.parametrize(("key", "operator", "value", "word"), CONSTANT)
+def test_fires_on_what_always_comes_out_the_same(remarks, key, operator, value, word):
+    ((code, path, message),) = remarks(constant_conditions, rule(key, operator, value))
+    assert (code, path) == ("KV222", "spec/rules/0/validate/deny/conditions/any/0")
+    assert f"the condition is {word} true" in message
+
+
+@pytest.mark.parametrize(("key", "operator", "value"), OPEN)
+def test_leaves_alone_what_may_come_out_otherwise(remarks, key, operator, value):
+    assert remarks(constant_conditions, rule(key, operator, value)) == []
+
+
+def test_long_lists_with_wildcards_are_not_compared(remarks):
+    key, value = [f"a*{n}" for n in range(1000)], [f"b*{n}" for n in range(1000)]
+    assert remarks(constant_conditions, rule(key[:100], "AnyIn", value[:100]))
+    assert remarks(constant_conditions, rule(key, "AnyIn", value)) == []
+
+
+# exclusive conditions
+
+
+NAME = "{{ request.object.metadata.name }}"
+EXCLUSIVE = [
+    [(OPERATION, "Equals", "CREATE"), ("{{request.operation}}", "Equals", "UPDATE")],
+    [(NAME, "Equals", "web"), (NAME, "NotEquals", "web")],
+    [(NAME, "Equals", "web"), (NAME, "AnyIn", ["shop", "s*"])],
+    [(NAME, "Equals", "web"), (OPERATION, "Equals", "CREATE"), (NAME, "Equals", "w?")],
+    [(NAME, "Equals", "web"), (NAME, "AllNotIn", ["web"])],
+]
+TOGETHER = [
+    [(NAME, "Equals", "web"), (OPERATION, "Equals", "CREATE")],
+    [(NAME, "Equals", "web"), (NAME, "Equals", "w*")],
+    [(NAME, "Equals", "a*"), (NAME, "Equals", "*b")],
+    [(NAME, "Equals", "1h"), (NAME, "Equals", "60m")],
+    [(NAME, "Equals", "1Gi"), (NAME, "Equals", "1024Mi")],
+    [(NAME, "Equals", "1e3"), (NAME, "Equals", 1000)],
+    [(NAME, "Equals", ""), (NAME, "NotEquals", "web")],
+    [(NAME, "Equals", "web"), (NAME, "Equals", OPERATION)],
+    [(NAME, "NotEquals", "web"), (NAME, "NotEquals", "shop")],
+    [("{{ random('[a-z]') }}", "Equals", "a"), ("{{ random('[a-z]') }}", "Equals", "b")],
+    [("a-{{ x }}", "Equals", "a-b"), ("a-{{ x }}", "Equals", "a-c")],
+]
+
+
+def written(conditions):
+    return [{"key": key, "operator": name, "value": value} for key, name, value in conditions]
+
+
+@pytest.mark.parametrize("conditions", EXCLUSIVE)
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda given: {"preconditions": {"all": given}},
+        lambda given: {"preconditions": given},
+        lambda given: {"validate": {"deny": {"conditions": {"all": given}}}},
+        lambda given: {"validate": {"foreach": [{"preconditions": {"all": given}}]}},
+    ],
+)
+def test_what_never_holds_together_is_told_once(remarks, conditions, place):
+    ((code, path, message),) = remarks(exclusive_conditions, place(written(conditions)))
+    assert code == "KV223"
+    assert path.endswith(f"/{len(conditions) - 1}")
+    assert "another condition requires `{{ request." in message
+
+
+@pytest.mark.parametrize("conditions", TOGETHER)
+def test_what_may_hold_together_is_left_alone(remarks, conditions):
+    given = {"preconditions": {"all": written(conditions)}}
+    assert remarks(exclusive_conditions, given) == []
+
+
+@pytest.mark.parametrize("conditions", EXCLUSIVE)
+def test_one_of_any_is_enough(remarks, conditions):
+    assert remarks(exclusive_conditions, {"preconditions": {"any": written(conditions)}}) == []
+
+
+def test_conditions_of_two_lists_are_two(remarks):
+    first, second = written(EXCLUSIVE[0])
+    rule = {
+        "preconditions": {"all": [first]},
+        "validate": {"deny": {"conditions": {"all": [second]}}},
+    }
+    assert remarks(exclusive_conditions, rule) == []
+
+
+def test_the_older_operator_says_the_same(remarks):
+    given = written([(NAME, "Equal", "web"), (NAME, "Equal", "shop")])
+    assert len(remarks(exclusive_conditions, {"preconditions": {"all": given}})) == 1
+
+
+# deprecated operators
+
+
+def having(operator):
+    return [{"key": "a", "operator": operator, "value": "b"}]
+
+
+CONDITION_FIRES = [
+    ({"preconditions": having("In")}, "preconditions/0/operator", "use `AnyIn` or `AllIn`"),
+    ({"preconditions": {"any": having("NotIn")}}, "preconditions/any/0/operator", "`AllNotIn`"),
+    (
+        {"validate": {"deny": {"conditions": {"all": having("Equal")}}}},
+        "validate/deny/conditions/all/0/operator",
+        "use `Equals`",
+    ),
+    (
+        {"validate": {"foreach": [{"list": "a", "deny": {"conditions": having("NotEqual")}}]}},
+        "validate/foreach/0/deny/conditions/0/operator",
+        "use `NotEquals`",
+    ),
+]
+AFFINITY = {"spec": {"affinity": [{"key": "zone", "operator": "In", "values": ["a"]}]}}
+CONDITION_PASSES = [
+    {"preconditions": {"all": having("AnyIn")}},
+    {"preconditions": having("Equals")},
+    {"validate": {"pattern": AFFINITY}},
+    {"mutate": {"patchStrategicMerge": {"any": AFFINITY, "conditions": having("In")}}},
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "part"), CONDITION_FIRES)
+def test_fires(remarks, rule, path, part):
+    ((code, found, message),) = remarks(deprecated_operators, rule)
+    assert (code, found) == ("KV201", f"spec/rules/0/{path}")
+    assert part in message
+
+
+@pytest.mark.parametrize("rule", CONDITION_PASSES)
+def test_leaves_alone(remarks, rule):
+    assert remarks(deprecated_operators, rule) == []
+
+
+def queried(name, query):
+    return entry(name, jmesPath=query)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message", "found"),
+    [
+        ([queried("a", "b"), entry("b", value=1)], "{{ a }}", ["KV341"]),
+        ([entry("a", value="{{ b }}-x"), entry("b", value=1)], "{{ a }}", ["KV341"]),
+        ([queried("a", "length(b.c || `[]`)"), entry("b", value=1)], "{{ a }}", ["KV341"]),
+        ([entry("b", value=1), queried("a", "b")], "{{ a }}", []),
+        ([queried("a", "b"), entry("b", value=1)], "{{ b }} {{ a }}", []),
+        ([queried("a", "request.object.b"), entry("b", value=1)], "{{ a }} {{ b }}", []),
+        ([queried("a", "'b'"), entry("b", value=1)], "{{ a }}", []),
+        ([entry("c", value=1), queried("a", "c.x || b"), entry("b", value=1)], "{{ a }}", []),
+        ([queried("a", "b"), entry("b", value=1), entry("b", value=2)], "{{ a }}", []),
+    ],
+)
+def test_entries_that_use_later_ones(remarks, entries, message, found):
+    rule = {"context": entries, "validate": {"message": message, "deny": {}}}
+    assert [code for code, _, _ in remarks(later_entries, rule)] == found
+
+
+def test_an_entry_of_a_loop_that_uses_one_of_the_rule(remarks):
+    loop = {
+        "list": "request.object.spec.containers",
+        "context": [queried("a", "b")],
+        "deny": {"conditions": {"any": [{"key": "{{ a }}", "operator": "Equals", "value": 1}]}},
+    }
+    rule = {"context": [entry("b", value=1)], "validate": {"message": "m", "foreach": [loop]}}
+    assert remarks(later_entries, rule) == []
+
+
+def test_a_list_in_braces(remarks):
+    def loops(text):
+        return {"validate": {"foreach": [{"list": text, "deny": {}}]}}
+
+    ((code, path, text),) = remarks(unreadable_queries, loops("{{ request.object.spec.a }}"))
+    assert (code, path) == ("KV209", "spec/rules/0/validate/foreach/0/list")
+    assert text.endswith("write `request.object.spec.a`")
+    assert remarks(unreadable_queries, loops('request.object.spec."{{ request.name }}"')) == []

@@ -1,0 +1,204 @@
+import pytest
+
+from kyvsim.api.lint import lint, plan_fixes
+from kyvsim.linting.fields import (
+    deprecated_fields,
+    misspelt_paths,
+    mistyped_values,
+    unknown_pattern_fields,
+)
+
+# deprecated fields
+
+
+KINDS = {"kinds": ["Pod"]}
+SPEC = [
+    ("validationFailureAction", "Audit", "`validate.failureAction` of each rule"),
+    ("failurePolicy", "Ignore", "`spec.webhookConfiguration.failurePolicy`"),
+    ("webhookTimeoutSeconds", 5, "`spec.webhookConfiguration.timeoutSeconds`"),
+    ("generateExisting", True, "`generate.generateExisting` of each rule"),
+    ("schemaValidation", False, "remove it"),
+]
+RULES = [
+    ({"match": {"resources": KINDS}}, ["match/resources"]),
+    ({"match": {"resources": {**KINDS, "name": "a"}}}, ["match/resources", "match/resources/name"]),
+    ({"exclude": {"any": [{"resources": {"name": "a"}}]}}, ["exclude/any/0/resources/name"]),
+    (
+        {"verifyImages": [{"image": "a/*", "key": "k"}]},
+        ["verifyImages/0/image", "verifyImages/0/key"],
+    ),
+    (
+        {"verifyImages": [{"attestations": [{"predicateType": "t"}]}]},
+        ["verifyImages/0/attestations/0/predicateType"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "part"), SPEC)
+def test_fires_on_fields_of_the_spec(remarks, name, value, part):
+    ((code, path, message),) = remarks(deprecated_fields, {}, **{name: value})
+    assert (code, path) == ("KV202", f"spec/{name}")
+    assert part in message
+
+
+@pytest.mark.parametrize(("rule", "paths"), RULES)
+def test_fires_on_fields_of_rules(remarks, rule, paths):
+    found = [path for _, path, _ in remarks(deprecated_fields, rule)]
+    assert found == [f"spec/rules/0/{path}" for path in paths]
+
+
+def test_leaves_their_successors_and_defaults_alone(remarks):
+    rule = {"exclude": {"any": [{"resources": {"names": ["a"]}}]}, "validate": {"deny": {}}}
+    new = {"webhookConfiguration": {"timeoutSeconds": 5}, "background": False}
+    assert remarks(deprecated_fields, rule, **new) == []
+    assert remarks(deprecated_fields, {"verifyImages": [{"imageReferences": ["a"]}]}) == []
+
+
+def test_leaves_alone_what_is_refused(remarks):
+    assert remarks(deprecated_fields, {}, generateExistingOnPolicyUpdate=True) == []
+
+
+# misspelt annotations
+
+
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: p
+  annotations:
+    ANNOTATION: x
+spec:
+  rules:
+  - name: a
+    match: {any: [{resources: {kinds: [Service]}}]}
+    validate: {message: m, pattern: {metadata: {name: "?*"}}}
+"""
+
+
+def found(tmp_path, annotation):
+    path = tmp_path / "p.yaml"
+    path.write_text(POLICY.replace("ANNOTATION", annotation), encoding="utf-8")
+    return lint([str(path)])
+
+
+@pytest.mark.parametrize(
+    ("written", "meant", "is_fixed"),
+    [
+        ("policies.kyverno.io/titel", "policies.kyverno.io/title", True),
+        ("policy.kyverno.io/category", "policies.kyverno.io/category", True),
+        ("policies.kyverno.io/Severity", "policies.kyverno.io/severity", True),
+        (
+            "pod-policies.kyverno.io/autogen-controller",
+            "pod-policies.kyverno.io/autogen-controllers",
+            False,
+        ),
+        ("policies.kyverno.io/score", "policies.kyverno.io/scored", False),
+    ],
+)
+def test_a_slip_is_told_and_fixed_where_nothing_is_judged_by_it(tmp_path, written, meant, is_fixed):
+    told = found(tmp_path, written)
+    (one,) = [each for each in told.diagnostics if each.code == "KV224"]
+    assert one.message.endswith(f"did you mean `{meant}`?")
+    assert (one.fix is not None) is is_fixed
+    if is_fixed and "everity" not in written:
+        (file,) = plan_fixes(told)
+        assert file.text == POLICY.replace("ANNOTATION", meant)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "policies.kyverno.io/title",
+        "policies.kyverno.io/other",
+        "kyverno.io/foo",
+        "example.com/titel",
+    ],
+)
+def test_what_is_known_or_meant_otherwise_is_left_alone(tmp_path, written):
+    assert not [one for one in found(tmp_path, written).diagnostics if one.code == "KV224"]
+
+
+# values of the wrong type, and misspelled paths
+
+
+def matching(kind, **rule):
+    return {"match": {"any": [{"resources": {"kinds": [kind]}}]}, **rule}
+
+
+def patched(spec):
+    return matching("Deployment", mutate={"patchStrategicMerge": {"spec": spec}})
+
+
+def generated(data):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "b"}
+    return matching("Namespace", generate={**target, "data": data})
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (patched({"replicas": "3"}), ["KV327"]),
+        (patched({"+(replicas)": "3"}), ["KV327"]),
+        (patched({"template": {"spec": {"hostNetwork": "false"}}}), ["KV327"]),
+        (generated({"metadata": {"labels": {"a": True}}}), ["KV327"]),
+        (generated({"data": {"a": 3}}), ["KV327"]),
+        (generated({"dta": {"a": "b"}}), ["KV225"]),
+        (patched({"replicas": 3}), []),
+        (patched({"replicas": "{{ request.object.spec.replicas }}"}), []),
+        (patched({"(replicas)": "<3"}), []),
+        (patched({"template": {"metadata": {"labels": {"a": "true"}}}}), []),
+        (patched({"strategy": {"rollingUpdate": {"maxSurge": "20%"}}}), []),
+        (patched({"strategy": {"rollingUpdate": {"maxSurge": 1}}}), []),
+        (generated({"data": {"a": "3"}}), []),
+    ],
+)
+def test_types_of_written_values(remarks, rule, found):
+    said = remarks(lambda policy: mistyped_values([policy], {}), rule)
+    assert [code for code, _, _ in said] == found
+
+
+def test_types_of_targets_count(remarks):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "b"}
+    mutate = {"targets": [target], "patchStrategicMerge": {"spec": {"replicas": "3"}}}
+    rule = matching("ConfigMap", mutate=mutate)
+    ((code, path, _),) = remarks(lambda policy: mistyped_values([policy], {}), rule)
+    assert (code, path) == ("KV327", "spec/rules/0/mutate/patchStrategicMerge/spec/replicas")
+
+
+@pytest.mark.parametrize(
+    ("expression", "near"),
+    [
+        ("request.object.spec.contaners[].name", "containers"),
+        ("request.object.spec.containers[].imge", "image"),
+        ("request.object.spec.containers[0].imge", "image"),
+        ("request.oldObject.metadata.lables", "labels"),
+        ("request.object.spec.containers[].image", ""),
+        ("request.object.spec.keys(@)", ""),
+        ("request.object.metadata.labels.imge", ""),
+        ("request.object.spec.somethingElse", ""),
+    ],
+)
+def test_misspelled_paths(remarks, expression, near):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": "Equals", "value": "x"}
+    rule = matching("Pod", validate={"deny": {"conditions": {"any": [condition]}}})
+    found = remarks(lambda policy: misspelt_paths([policy], {}), rule)
+    assert [code for code, _, _ in found] == (["KV328"] if near else [])
+    assert all(f"`{near}`" in text for _, _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "found"),
+    [
+        ("request.object.spec.containers", {"spec": {"containers": []}}, ["spec"]),
+        ("request.object.spec.containers", {"=(securityContxt)": {}}, ["=(securityContxt)"]),
+        ("request.object.spec.containers", {"image": "*"}, []),
+        ("request.object.spec.containers[]", {"spec": {}}, []),
+        ("request.object.spec.volumes[?name == 'a']", {"spec": {}}, []),
+        ("request.object.metadata.labels", {"spec": {}}, []),
+    ],
+)
+def test_patterns_of_elements(remarks, path, pattern, found):
+    rule = {"validate": {"foreach": [{"list": path, "pattern": pattern}]}}
+    places = remarks(lambda policy: unknown_pattern_fields([policy], {}), rule)
+    assert [where.rpartition("/")[2] for _, where, _ in places] == found

@@ -1,0 +1,157 @@
+import pytest
+
+from kyvsim.linting.lookups import (
+    expressions_as_identities,
+    unknown_api_paths,
+    unknown_names,
+    unmatched_images,
+)
+
+
+def denies(key, **rule):
+    condition = {"key": key, "operator": "Equals", "value": "x"}
+    return {"validate": {"deny": {"conditions": {"any": [condition]}}}, **rule}
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("{{ request.userInfo.name }}", "did you mean `username`?"),
+        ("{{ request.userInfo.groups[0] || request.userinfo.username }}", "mean `userInfo`?"),
+        ("{{ length(request.objct.spec.containers) }}", "did you mean `object`?"),
+        ("{{ elements.image }}", "did you mean `element`?"),
+    ],
+)
+def test_a_field_that_requests_do_not_have(remarks, key, text):
+    ((code, _, message),) = remarks(unknown_names, denies(key))
+    assert code == "KV328"
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    ("key", "rule"),
+    [
+        ("{{ request.userInfo.username }} {{ request.roles }} {{ request.dryRun }}", {}),
+        ("{{ request.userInfo.extra.team }} {{ request.kind.kind }}", {}),
+        ("{{ element.image }} {{ element0.name }} {{ elementIndex }}", {}),
+        ("{{ request.object.spec.request.team }} {{ 'request.team' }}", {}),
+        ("{{ request.object.spec.containers[].resources.requests.memory }}", {}),
+        ('{{ data.request.team }} {{ @.request.team }} {{ "request".team }}', {}),
+        ("{{ elements.a }}", {"context": [{"name": "elements", "variable": {"value": {"a": 1}}}]}),
+        ("{{ request.mode }}", {}),
+        ("{{ request.objct }}", {"context": [{"name": "request.objct", "variable": {"value": 1}}]}),
+    ],
+)
+def test_fields_that_exist_or_may_exist(remarks, key, rule):
+    assert remarks(unknown_names, denies(key, **rule)) == []
+
+
+def calls(path, **call):
+    return {"context": [{"name": "x", "apiCall": {"urlPath": path, **call}}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/api/v1/configmap", "the core group has no resource `configmap`: did you mean `configm"),
+        ("/api/v1/namespaces/{{ request.namespace }}/Pods?limit=1", "did you mean `pods`?"),
+        ("/apis/apps/v1/namespaces/a/deployment/b", "`apps` has no resource `deployment`"),
+        ("/apis/v1/namespaces", "the core group is below `/api/v1`"),
+        ("/api/apps/v1/deployments", "the group `apps` is below `/apis/apps`"),
+    ],
+)
+def test_a_path_that_an_api_server_does_not_have(remarks, path, text):
+    ((code, where, message),) = remarks(unknown_api_paths, calls(path))
+    assert (code, where) == ("KV335", "spec/rules/0/context/0/apiCall/urlPath")
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/namespaces",
+        "/api/v1/namespaces/a",
+        "/api/v1/namespaces/a/finalize",
+        "/api/v1/namespaces/{{ request.namespace }}/pods/a/log",
+        "/apis/apps/v1/namespaces/a/deployments/b/scale",
+        "/apis/example.com/v1/cart",
+        "/apis/{{ group }}/v1/cart",
+        "/api/v1/{{ resource }}",
+        "/api/v1/widgets",
+        "/api/v1/\\{{ x }}",
+        "/healthz",
+        "/version",
+    ],
+)
+def test_a_path_that_exists_or_may_exist(remarks, path):
+    assert remarks(unknown_api_paths, calls(path)) == []
+
+
+def test_paths_of_services_are_not_those_of_the_api(remarks):
+    service = {"service": {"url": "http://a"}}
+    assert remarks(unknown_api_paths, calls("/api/v1/configmap", **service)) == []
+
+
+def verifies(reference):
+    entry = {"imageReferences": [reference], "attestors": [], "mutateDigest": False}
+    return {"verifyImages": [entry]}
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ("ghcr.io/shop/web", "write `ghcr.io/shop/web:*`"),
+        ("localhost:5000/web", "write `localhost:5000/web:*`"),
+        ("https://ghcr.io/shop/*", "write `ghcr.io/shop/*`"),
+        ("ghcr.io/shop/", "write `ghcr.io/shop/*`"),
+    ],
+)
+def test_a_reference_that_no_image_matches(remarks, reference, text):
+    ((code, where, message),) = remarks(unmatched_images, verifies(reference))
+    assert (code, where) == ("KV334", "spec/rules/0/verifyImages/0/imageReferences/0")
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["*", "ghcr.io/shop/*", "ghcr.io/web:1", "ghcr.io/web@sha256:*", "ghcr.io/*", "a*", "{{ x }}"],
+)
+def test_a_reference_that_may_match(remarks, reference):
+    assert remarks(unmatched_images, verifies(reference)) == []
+
+
+def signed(**keyless):
+    entry = {"keyless": {"issuer": "https://example.com", **keyless}}
+    attestors = [{"entries": [entry]}]
+    return {"verifyImages": [{"imageReferences": ["*"], "attestors": attestors}]}
+
+
+@pytest.mark.parametrize(
+    "keyless",
+    [
+        {"subject": "https://github.com/example/.*"},
+        {"subject": "^https://github.com/example/web$"},
+        {"subject": ".*@example.com"},
+        {"subject": r"https://github\.com/example/*"},
+        {"subject": "a@example.com", "issuer": "https://.+"},
+    ],
+)
+def test_a_regular_expression_as_an_identity(remarks, keyless):
+    ((code, _, text),) = remarks(expressions_as_identities, signed(**keyless))
+    assert code == "KV309"
+    assert "RegExp`" in text
+
+
+@pytest.mark.parametrize(
+    "keyless",
+    [
+        {"subject": "https://github.com/example/*"},
+        {"subject": "https://github.com/example/web/.github/workflows/*"},
+        {"subject": "https://github.com/example/web/.*"},
+        {"subject": "*@example.com"},
+        {"subject": "{{ owner }}.*@example.com"},
+        {"subjectRegExp": "https://github.com/example/.*"},
+    ],
+)
+def test_identities_that_are_wildcards(remarks, keyless):
+    assert remarks(expressions_as_identities, signed(**keyless)) == []

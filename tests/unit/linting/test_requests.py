@@ -1,0 +1,305 @@
+import json
+
+import pytest
+
+from kyvsim.api.lint import lint
+from kyvsim.linting.patches import ascending_removals
+from kyvsim.linting.requests import (
+    absent_objects,
+    fields_of_owners,
+    lifetimes,
+    lost_metadata,
+    missing_namespaces,
+    names_with_spaces,
+    old_objects,
+    patterns_at_deletion,
+    wildcard_selectors,
+)
+
+
+def matching(*kinds, **resources):
+    return {"match": {"any": [{"resources": {"kinds": [*kinds], **resources}}]}}
+
+
+def denies(expression, operator="Equals"):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": operator, "value": "x"}
+    return {"validate": {"message": "m", "deny": {"conditions": {"any": [condition]}}}}
+
+
+def codes(remarks, check, *rules, **more):
+    return [code for code, _, _ in remarks(check, *rules, **more)]
+
+
+OBJECT_NAMESPACE = "request.object.metadata.namespace"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expression", "found"),
+    [
+        (["Namespace"], OBJECT_NAMESPACE, ["KV316"]),
+        (["ClusterRole"], OBJECT_NAMESPACE, ["KV316"]),
+        (["ClusterRole"], "request.namespace", ["KV316"]),
+        (["Namespace"], "request.namespace", []),  # its own name
+        (["ClusterRole", "Role"], OBJECT_NAMESPACE, []),
+        (["ClusterRole"], f"{OBJECT_NAMESPACE} || ''", []),
+        (["example.com/v1/Cluster"], OBJECT_NAMESPACE, []),
+        (["*"], OBJECT_NAMESPACE, []),
+        (["ClusterRole"], "request.object.metadata.namespaces", []),
+    ],
+)
+def test_namespaces_of_cluster_scoped_objects(remarks, kinds, expression, found):
+    assert codes(remarks, missing_namespaces, {**matching(*kinds), **denies(expression)}) == found
+
+
+def test_the_namespace_of_a_generated_object(remarks):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "data": {}}
+    generate = {**target, "namespace": f"{{{{ {OBJECT_NAMESPACE} }}}}"}
+    ((_, path, _),) = remarks(missing_namespaces, {**matching("Namespace"), "generate": generate})
+    assert path == "spec/rules/0/generate/namespace"
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("request.object.metadata.name", ["KV317"]),
+        ("request.object.metadata.ownerReferences[].kind", ["KV317"]),
+        ("request.object.metadata.name || 'x'", []),
+        ("request.object.metadata.labels.a", []),
+        ("request.name", []),
+    ],
+)
+def test_metadata_that_templates_lack(remarks, expression, found):
+    rule = {"validate": {"message": f"{{{{ {expression} }}}}", "deny": {}}}
+    assert codes(remarks, lost_metadata, rule) == found
+
+
+def test_metadata_in_conditions_is_left_alone(remarks):
+    assert codes(remarks, lost_metadata, denies("request.object.metadata.name")) == []
+
+
+def test_metadata_without_autogen(remarks):
+    annotation = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    rule = {"validate": {"message": "{{ request.object.metadata.name }}", "deny": {}}}
+    assert codes(remarks, lost_metadata, rule, annotations=annotation) == []
+    assert codes(remarks, lost_metadata, {**matching("Service"), **rule}) == []
+
+
+def test_a_message_with_the_name_of_a_pod(remarks):
+    rule = {"validate": {"message": "{{ request.object.metadata.name }}", "deny": {}}}
+    ((code, path, text),) = remarks(lost_metadata, rule)
+    assert (code, path) == ("KV317", "spec/rules/0/validate/message")
+    assert "`request.name`" in text
+
+
+OLD = denies("request.oldObject.spec.a")
+UPDATES = {"key": "{{ request.operation }}", "operator": "Equals", "value": "UPDATE"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        ({**matching("Service"), **OLD}, ["KV318"]),
+        ({**matching("Service", operations=["CREATE", "UPDATE"]), **OLD}, ["KV318"]),
+        ({**matching("Service", operations=["UPDATE"]), **OLD}, []),
+        ({**matching("Service"), **OLD, "preconditions": {"all": [UPDATES]}}, []),
+        ({**matching("Service"), **denies("request.oldObject.spec.a || ''")}, []),
+        ({**matching("Service"), **denies("request.object.spec.a")}, []),
+    ],
+)
+def test_old_objects_of_new_objects(remarks, rule, found):
+    assert codes(remarks, old_objects, rule) == found
+
+
+def removing(patch, **loop):
+    return {"mutate": {"foreach": [{"list": "a.b", "patchesJson6902": patch, **loop}]}}
+
+
+REMOVE = "- op: remove\n  path: /spec/volumes/{{elementIndex}}"
+ADD = "- op: add\n  path: /spec/volumes/{{elementIndex}}\n  value: {}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (removing(REMOVE), ["KV319"]),
+        (removing(REMOVE, order="Ascending"), ["KV319"]),
+        (removing(REMOVE, order="Descending"), []),
+        (removing(f"{REMOVE}\n{ADD}"), []),
+        (removing("- op: remove\n  path: /spec/volumes/{{elementIndex}}/name"), []),
+        (removing("- op: remove\n  path: /metadata/labels/{{element.name}}"), []),
+    ],
+)
+def test_removals_by_index(remarks, rule, found):
+    assert codes(remarks, ascending_removals, rule) == found
+
+
+def generating(match, **generate):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "b"}
+    return {**match, "generate": {**target, **generate}}
+
+
+WILD = {"matchLabels": {"team": "a*"}}
+CLONES = {"namespace": "a", "kinds": ["v1/Secret"]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (
+            generating(matching("Namespace", selector=WILD), data={}, generateExisting=True),
+            ["KV320"],
+        ),
+        (generating(matching("Namespace", selector=WILD), data={}), []),
+        (
+            generating(
+                matching("Namespace", selector={"matchLabels": {"team": "a"}}),
+                data={},
+                generateExisting=True,
+            ),
+            [],
+        ),
+        (
+            {
+                **matching("Namespace"),
+                "generate": {"namespace": "b", "cloneList": {**CLONES, "selector": WILD}},
+            },
+            ["KV320"],
+        ),
+    ],
+)
+def test_wildcards_in_selectors(remarks, rule, found):
+    assert codes(remarks, wildcard_selectors, rule) == found
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        ({"annotations": {"cleanup.kyverno.io/ttl": "1h"}}, ["KV321"]),
+        ({"annotations": {"+(cleanup.kyverno.io/ttl)": "1h"}}, ["KV321"]),
+        ({"labels": {"cleanup.kyverno.io/ttl": "1h"}}, []),
+        ({"labels": {"cleanup.kyverno.io/ttl": "soon"}}, ["KV345"]),
+        ({"labels": {"+(cleanup.kyverno.io/ttl)": "10"}}, ["KV345"]),
+        ({"labels": {"cleanup.kyverno.io/ttl": "{{ request.object.spec.a }}"}}, []),
+        ({"labels": {"cleanup.kyverno.io/ttl": "2030-01-31"}}, []),
+        ({"annotations": {"cleanup.kyverno.io/ttls": "1h"}}, []),
+    ],
+)
+def test_lifetimes(remarks, metadata, found):
+    rule = {"mutate": {"patchStrategicMerge": {"metadata": metadata}}}
+    assert codes(remarks, lifetimes, rule) == found
+
+
+def demands(pattern):
+    return {"validate": {"pattern": pattern}}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rule", "found"),
+    [
+        (["Pod/exec"], denies("request.object.spec.hostPID"), ["KV329"]),
+        (["Pod/exec", "Pod/exec"], denies("request.object.metadata.name"), ["KV329"]),
+        (["Pod/attach"], denies("request.object.command"), ["KV329"]),
+        (["Pod/eviction"], demands({"spec": {"a": "b"}}), ["KV329"]),
+        (["*/scale"], demands({"spec": {"template": {"a": "b"}}}), ["KV329"]),
+        (["Deployment/scale"], denies("request.object.spec.template.metadata"), ["KV329"]),
+        (["Pod/exec"], denies("request.object.command"), []),
+        (["Pod/exec"], denies("request.name"), []),
+        (["Pod/exec"], denies("request.object.metadata.namespace"), []),
+        (["*/scale"], denies("request.object.spec.replicas"), []),
+        (["*/scale"], demands({"spec": {"replicas": ">1"}}), []),
+        (["Pod", "Pod/exec"], denies("request.object.spec.hostPID"), []),
+        (["Pod/ephemeralcontainers"], denies("request.object.spec.hostPID"), []),
+        (["Deployment/status"], denies("request.object.spec.replicas"), []),
+    ],
+)
+def test_fields_of_the_owner_of_a_subresource(remarks, kinds, rule, found):
+    assert codes(remarks, fields_of_owners, {**matching(*kinds), **rule}) == found
+
+
+@pytest.mark.parametrize(
+    ("operations", "rule", "found"),
+    [
+        (["DELETE"], demands({"a": "b"}), ["KV338"]),
+        (["DELETE"], {"validate": {"anyPattern": [{"a": "b"}, {"a": "c"}]}}, ["KV338"]),
+        (["DELETE", "UPDATE"], demands({"a": "b"}), []),
+        ([], demands({"a": "b"}), []),
+        (["DELETE"], denies("request.oldObject.a"), []),
+    ],
+)
+def test_patterns_for_deletions(remarks, operations, rule, found):
+    match = {"any": [{"resources": {"kinds": ["ConfigMap"], "operations": operations}}]}
+    assert codes(remarks, patterns_at_deletion, {"match": match, **rule}) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("request.object.metadata.name", ["KV337"]),
+        ("request.userInfo.username", ["KV337"]),
+        ("request.namespace", []),
+        ("target.request.object", []),
+    ],
+)
+def test_requests_of_cleanup_policies(tmp_path, key, found):
+    condition = {"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": "x"}
+    spec = {
+        **matching("Pod"),
+        "schedule": "0 3 * * *",
+        "conditions": {"any": [condition]},
+    }
+    data = {"apiVersion": "kyverno.io/v2", "kind": "ClusterCleanupPolicy", "spec": spec}
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({**data, "metadata": {"name": "p"}}))
+    assert [one.code for one in lint([str(file)]).diagnostics] == found
+
+
+@pytest.mark.parametrize(
+    ("namespace", "found"),
+    [("{{ request.namespace }} ", ["KV322"]), (" b", ["KV322"]), ("{{ request.namespace }}", [])],
+)
+def test_spaces_around_names(remarks, namespace, found):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": namespace}
+    mutate = {"targets": [target], "patchStrategicMerge": {"data": {"a": "b"}}}
+    assert codes(remarks, names_with_spaces, {**matching("ConfigMap"), "mutate": mutate}) == found
+
+
+@pytest.mark.parametrize(
+    ("operations", "expression", "found"),
+    [
+        (["CREATE"], "request.oldObject.spec.a", ["KV318"]),
+        (["DELETE"], "request.object.spec.a", ["KV342"]),
+        (["CREATE", "UPDATE"], "request.oldObject.spec.a", []),
+        (["DELETE", "UPDATE"], "request.object.spec.a", []),
+        ([], "request.object.spec.a", []),
+        (["DELETE"], "request.oldObject.spec.a", []),
+        (["DELETE"], "request.object.spec.a || ''", []),
+        (["CREATE"], "request.object.spec.a", []),
+    ],
+)
+def test_objects_that_requests_do_not_have(remarks, operations, expression, found):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": "Equals", "value": "x"}
+    match = {**matching("Service", **({"operations": operations} if operations else {}))}
+    given = {**match, "preconditions": {"all": [condition]}, "validate": {"deny": {}}}
+    assert codes(remarks, absent_objects, given) == found
+
+
+def test_the_trigger_of_a_rule_that_runs_in_the_background(remarks):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "a", "data": {}}
+    generate = {**target, "name": "{{ request.object.metadata.name }}"}
+    given = {**matching("Service", operations=["DELETE"]), "generate": generate}
+    assert codes(remarks, absent_objects, given) == []
+
+
+@pytest.mark.parametrize(
+    ("kinds", "metadata", "found"),
+    [
+        (["ClusterRole"], {"namespace": "!default"}, ["KV316"]),
+        (["Namespace"], {"=(namespace)": "a"}, ["KV316"]),
+        (["ClusterRole", "Role"], {"namespace": "!default"}, []),
+        (["ClusterRole"], {"labels": {"namespace": "a"}}, []),
+        (["ClusterRole"], {"X(namespace)": "null"}, []),
+    ],
+)
+def test_patterns_with_the_namespace_of_cluster_scoped_objects(remarks, kinds, metadata, found):
+    given = {**matching(*kinds), "validate": {"pattern": {"metadata": metadata}}}
+    assert codes(remarks, missing_namespaces, given) == found
