@@ -4,9 +4,7 @@ The functions and classes are those of `kyvsim.api.library`, which is imported o
 the program starts quickly. `__init__.pyi` lists them for type checkers.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 
 __version__ = "1.0.0rc1"
 
@@ -24,25 +22,7 @@ __all__ = [
 ]
 
 
-class _Package(ModuleType):
-    """The package, whose `lint` is the function, also after the package `kyvsim.lint` is imported.
-
-    An import of a package binds its name in the package above, which would hide the function.
-    """
-
-    def __getattr__(self, name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return getattr(import_module("kyvsim.api.library"), name)
-
-    @property
-    def lint(self) -> object:
-        """The function."""
-        return getattr(import_module("kyvsim.api.library"), "lint")  # noqa: B009 — as above
-
-    @lint.setter
-    def lint(self, package: ModuleType) -> None:
-        """Ignore the package: it is found in `sys.modules`."""
-
-
-sys.modules[__name__].__class__ = _Package
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("kyvsim.api.library"), name)
