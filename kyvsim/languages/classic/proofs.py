@@ -96,7 +96,7 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
         ):
             found = _fixed_pattern_shape(context, loop.pattern)
             # For an empty map, the pattern checks the whole object.
-            element = found and together((ValueShape(lambda value: bool(value) or None), found[0]))
+            element = found and together((ValueShape(_is_filled), found[0]))
             is_all = is_all and bool(found and found[1]) and has_fixed_message(context)
         else:
             return ()
@@ -105,6 +105,10 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
             return ()
         shapes.append(shape)
     return (Proof(together(shapes), PASSED, is_all=is_all),) if shapes else ()
+
+
+def _is_filled(value: object) -> bool | None:
+    return bool(value) or None
 
 
 def _fixed_pattern_shape(context: RuleContext, pattern: Pattern | None) -> PatternShape | None:
