@@ -18,13 +18,13 @@ from kyvsim.engine.pattern.shape import PatternShape, alternative_shapes, patter
 from kyvsim.engine.prefilter import Shape, ValueShape, together
 from kyvsim.jmespath import compile_template
 from kyvsim.languages.classic.rule_type import (
+    LOOPS_PASSED,
     RuleContext,
+    chosen_pass,
     has_fixed_message,
     usual_pass,
     validation_of,
 )
-from kyvsim.languages.classic.rules.validate_foreach import PASSED
-from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
 from kyvsim.policy.read import with_data
 from kyvsim.policy.tree import Pattern, PatternMap
 
@@ -104,7 +104,7 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
         if shape is None:
             return ()
         shapes.append(shape)
-    return (Proof(together(shapes), PASSED, is_all=is_all),) if shapes else ()
+    return (Proof(together(shapes), LOOPS_PASSED, is_all=is_all),) if shapes else ()
 
 
 def _is_filled(value: object) -> bool | None:
