@@ -467,12 +467,12 @@ def _has_long_line(text: str) -> bool:
 @lru_cache(maxsize=8)
 def _readers(column: int, *, floats: bool) -> _Readers:
     read = line_reader(floats=floats)
-    cached = lru_cache(_KEPT)(read)
+    cached = lru_cache(maxsize=_KEPT)(read)
     shallow = column + _SHALLOW
     deep = "\n" + " " * (shallow + 1)
     folding = _Folding()
 
-    @lru_cache(_KEPT)
+    @lru_cache(maxsize=_KEPT)
     def folded(text: str) -> Line:
         if _FOLD in text:
             lines = text.replace(_FOLD, deep).split("\n")
