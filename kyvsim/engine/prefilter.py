@@ -251,8 +251,12 @@ def _list_walk(claims: list[tuple[_MarkBuilder, ItemShape]], bits: Iterator[int]
     def walk(value: object, found: Trace) -> int:
         if value.__class__ is not list:
             return odd
+        start = len(found) + 1
         for item in value:
             found.append(element(item, found) | is_there)
+        # Results are the same with any number of elements at the end for which all is proved.
+        while len(found) > start and found[-1] == is_there == found[-2]:
+            found.pop()
         return 0
 
     return walk
@@ -302,7 +306,11 @@ def _key_walk(claims: list[tuple[_MarkBuilder, Callable[[str], bool | None]]]) -
 def _all_of(
     claims: list[tuple[_MarkBuilder, Callable[[_Value], bool | None]]],
 ) -> Callable[[_Value], int]:
-    rows = [(builder.lack(), builder.unsure, fits) for builder, fits in claims]
+    bits: dict[Callable[[_Value], bool | None], tuple[int, int]] = {}
+    for builder, fits in claims:
+        lacking, unsure = bits.get(fits, (0, 0))
+        bits[fits] = lacking | builder.lack(), unsure | builder.unsure
+    rows = tuple((lacking, unsure, fits) for fits, (lacking, unsure) in bits.items())
 
     def test_all(value: _Value) -> int:
         bad = 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic
@@ -111,10 +111,20 @@ class PolicyFacts(NamedTuple):
 
 # Policies as loaded: validated, with expressions as text.
 
+_Record = TypeVar("_Record")
+
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 """The values of the annotation `policies.kyverno.io/severity`; reports omit others."""
 
 
+def _by_identity(record: type[_Record]) -> type[_Record]:
+    """Compare instances of a record by identity, so that they are quickly found as keys."""
+    for name in ("__eq__", "__ne__", "__hash__"):
+        setattr(record, name, getattr(object, name))
+    return record
+
+
+@_by_identity
 class Rule(NamedTuple):
     """A rule of a policy, as written or derived by autogen; it is only equal to itself."""
 
@@ -131,15 +141,6 @@ class Rule(NamedTuple):
     autogen_prefix: Path = ()
     """The fields under which autogen nested the patterns; () for a rule as written."""
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
-    def __hash__(self) -> int:
-        return id(self)
-
     def is_renamed(self, other: "Rule") -> bool:
         """Return whether another rule is the same one with a different name."""
         return self.data is other.data
@@ -155,6 +156,7 @@ class Rule(NamedTuple):
         return bool(self.facts.targets)
 
 
+@_by_identity
 class Policy(NamedTuple):
     """A policy of any language; if it has no rules, its whole `spec` is its rule.
 
@@ -181,15 +183,6 @@ class Policy(NamedTuple):
         if self.cel_tree is None:
             raise ValueError(f"a {self.kind} has no expressions in CEL")
         return self.cel_tree
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
-    def __hash__(self) -> int:
-        return id(self)
 
     @property
     def key(self) -> str:

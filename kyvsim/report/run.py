@@ -220,7 +220,7 @@ class ResultCounts:
         self._by_rule: dict[RuleKey, list[int]] = {}
         # Many objects share the passes of policies, so these are counted together.
         self._passes: dict[tuple[PolicyPasses, ...], int] = {}
-        self._results: dict[tuple[Policy, Rule, str], int] = {}
+        self._results: dict[tuple[Policy, Rule, str], list[int]] = {}
         self.unchecked = 0
         """Number of rules that could not evaluate all of an object."""
         self.unmatched = 0
@@ -262,7 +262,10 @@ class ResultCounts:
                 status = RuleStatus.WARN
             word = status.value
             group = policy, result.rule, word
-            self._results[group] = self._results.get(group, 0) + 1
+            number = self._results.get(group)
+            if number is None:
+                number = self._results[group] = [0]
+            number[0] += 1
             if result.baseline is BaselineState.UNCHANGED:
                 self.known[word] += 1
                 if status is RuleStatus.FAIL:
@@ -271,7 +274,7 @@ class ResultCounts:
             self.unchecked += bool(result.unchecked)
 
     def _settle(self) -> None:
-        for (policy, rule, status), number in self._results.items():
+        for (policy, rule, status), (number,) in self._results.items():
             self.count((policy.kind, policy.key, rule.name, rule.path), status, number)
         # Many groups contain the same passes of a policy: merge these first.
         numbers: Counter[PolicyPasses] = Counter()

@@ -53,8 +53,10 @@ MEANINGS = MappingProxyType(
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
 """Plain scalars that are not strings."""
-_KEPT = 1 << 13
-"""Number of cached scalar values: a larger cache only takes memory and is not faster on dumps."""
+_KEPT, _LONGEST_KEPT = 1 << 13, 100
+"""Number of cached scalar values, and the length of the longest: larger caches take memory and are
+not faster on dumps.
+"""
 _NUMBER_STARTS = frozenset("+-0123456789")
 _SHORT = 19
 """Integers with this many digits or more may overflow 64 bits."""
@@ -133,17 +135,20 @@ def json_value(value: object) -> Json:
     return value
 
 
-@lru_cache(maxsize=_KEPT)
 def plain_value(text: str) -> Json:
     """Return the value of a plain scalar; raises ScalarError for infinities and NaN."""
-    return json_value(resolve(text))
+    return _cached_value(text) if len(text) <= _LONGEST_KEPT else json_value(resolve(text))
+
+
+def plain_float_value(text: str) -> Json:
+    """Return the value of a plain scalar as `plain_value` does, with every number as a float."""
+    value = plain_value(text)
+    return float(value) if value.__class__ is int else value
 
 
 @lru_cache(maxsize=_KEPT)
-def plain_float_value(text: str) -> Json:
-    """Return the value of a plain scalar as `plain_value` does, with every number as a float."""
-    value = json_value(resolve(text))
-    return float(value) if value.__class__ is int else value
+def _cached_value(text: str) -> Json:
+    return json_value(resolve(text))
 
 
 def key_text(value: Json) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import MAP_FIELDS, MAX_DEPTH, Json
 from kyvsim.yaml.document import (
@@ -95,7 +95,7 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
     def read(text: str) -> Line:
         # Most new lines have a known key and a single word.
         start, colon, word = text.partition(": ")
-        if colon and _WORD.match(word) and len(start) < _LONGEST_KEY:
+        if colon and _WORD.match(word) and len(text) < _LONGEST_KEY:
             follows, level, key, _, inner = head(start)
             if follows == PARTS:
                 # Most words are distinct texts: names, and quantities such as `64Mi`.
@@ -373,30 +373,9 @@ afterwards where it does not pay off.
 _BEGINNING = 8
 """Starting to read the lines below a line costs as much as this many additional lines."""
 _KEPT = 1 << 13
-"""The number of lines kept per generation: more do not make reading dumps faster."""
+"""The number of cached lines: more do not make reading dumps faster."""
 _LONGEST_KEPT = 1_500
-
-
-class _Lines(dict[str, Line]):
-    """Parsed lines by their texts; a missing line is parsed.
-
-    Recently used lines are kept in two generations: the older one is dropped when the younger one
-    is full. A look-up in a dict needs no call where the line is known.
-    """
-
-    def __init__(self, read: Callable[[str], Line]) -> None:
-        super().__init__()
-        self._read = read
-        self._older: dict[str, Line] = {}
-
-    def __missing__(self, text: str) -> Line:
-        line = self._older.get(text) or self._read(text)
-        if len(text) <= _LONGEST_KEPT:
-            if len(self) >= _KEPT:
-                self._older = dict(self)
-                self.clear()
-            self[text] = line
-        return line
+"""The length of the longest cached lines: it limits the memory of the cache."""
 
 
 class _Folding:
@@ -441,59 +420,88 @@ def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
     """Return the map or list of a text, as `read_fast` does."""
     if _FOLD in text or _DEEP in text:
         return None
-    single, folded, deep, folding = _readers(column, floats=floats)
-    if folding.pays():
-        together = text.replace(deep, _FOLD)
-        folding.spared += (len(text) - len(together)) // (len(deep) - 1)
+    readers = _readers(column, floats=floats)
+    read_line = readers.single(text)
+    if read_line is readers.cached and readers.folding.pays():
+        together = text.replace(readers.deep, _FOLD)
+        readers.folding.spared += (len(text) - len(together)) // (len(readers.deep) - 1)
         with suppress(NeedsFullParser):
-            return _read(together.split("\n"), folded)
+            return _read(together.split("\n"), readers.folded)
     with suppress(NeedsFullParser):
-        return _read(text.split("\n"), single)
+        return _read(text.split("\n"), read_line)
     return None
 
 
-def plain_lines() -> Callable[[str], Line]:
-    """Return the reader of the lines of resources; it raises NeedsFullParser."""
-    return _readers(0, floats=True)[0].__getitem__
+def plain_lines(text: str) -> Callable[[str], Line]:
+    """Return the reader of the lines of a resource; it raises NeedsFullParser."""
+    return _readers(0, floats=True).single(text)
+
+
+class _Readers(NamedTuple):
+    """The readers of the lines of maps that start in the same column."""
+
+    read: Callable[[str], Line]
+    """Reads a line."""
+    cached: Callable[[str], Line]
+    """Reads a line once."""
+    folded: Callable[[str], Line]
+    """Reads a line together with the deeper ones below it once."""
+    deep: str
+    """The line end and the blanks between them."""
+    folding: _Folding
+
+    def single(self, text: str) -> Callable[[str], Line]:
+        """Return the reader of the lines of a text, which caches them unless some are long."""
+        return self.read if _has_long_line(text) else self.cached
+
+
+def _has_long_line(text: str) -> bool:
+    start = 0
+    while len(text) - start > _LONGEST_KEPT:
+        start = text.rfind("\n", start, start + _LONGEST_KEPT) + 1
+        if not start:
+            return True
+    return False
 
 
 @lru_cache(maxsize=8)
-def _readers(column: int, *, floats: bool) -> tuple[_Lines, _Lines, str, _Folding]:
-    """Return a reader for lines, one for lines with the deeper ones below them, and their fold."""
+def _readers(column: int, *, floats: bool) -> _Readers:
     read = line_reader(floats=floats)
+    cached = lru_cache(maxsize=_KEPT)(read)
     shallow = column + _SHALLOW
     deep = "\n" + " " * (shallow + 1)
     folding = _Folding()
 
-    single = _Lines(read)
-
-    def with_deeper(text: str) -> Line:
+    @lru_cache(maxsize=_KEPT)
+    def folded(text: str) -> Line:
         if _FOLD in text:
             lines = text.replace(_FOLD, deep).split("\n")
             folding.cost += len(lines) + _BEGINNING
-            line = _with_deeper(lines, single, shallow)
+            if len(text) > _LONGEST_KEPT:
+                raise NeedsFullParser
+            line = _with_deeper(lines, cached, shallow)
         else:
             line = read(text)
         if line[0] >= BLOCK:
             raise NeedsFullParser  # lines with less indentation may belong to it
         return line
 
-    return single, _Lines(with_deeper), deep, folding
+    return _Readers(read, cached, folded, deep, folding)
 
 
-def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
+def _with_deeper(lines: list[str], read: Callable[[str], Line], shallow: int) -> Line:
     """Return a line together with the deeper ones below it."""
-    _, level, key, _, inner = single[lines[0]]
+    _, level, key, _, inner = read(lines[0])
     if key is None or level > 2 * shallow + 1:
         raise NeedsFullParser
-    found = _read([*lines, ""], single)
+    found = _read([*lines, ""], read)
     if inner > 2 * shallow:
         return NOTHING, level, None, found[0], inner  # the whole item: nothing is added to it
     return NOTHING, level, key, (found[0] if inner else found)[key], inner
 
 
 def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve the speed
-    lines: list[str], known: _Lines
+    lines: list[str], known: Callable[[str], Line]
 ) -> Json:
     """Return the data of lines, the last of which is empty."""
     root: dict[str, Json] = {}
@@ -503,7 +511,7 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve the
     pending: str | None = ""
     rest = iter(lines)
     for text in rest:
-        follows, level, key, value, inner = known[text]
+        follows, level, key, value, inner = known(text)
         if level > depth:
             if pending is None:
                 at = len(lines) - length_hint(rest) - 1

@@ -250,7 +250,7 @@ def _plain_index(text: str, *, is_plain: bool) -> _PlainIndex | None:
     levels: list[tuple[int, _Path]] = [(-1, ())]
     depth, owner = levels[0]
     pending: _Path = ()
-    for number, (_, level, key, value, inner) in _described(text.split("\n")):
+    for number, (_, level, key, value, inner) in _described(text):
         if level != depth:
             while levels[-1][0] > level:
                 levels.pop()
@@ -275,11 +275,11 @@ def _plain_index(text: str, *, is_plain: bool) -> _PlainIndex | None:
     return positions, frozenset(closed)
 
 
-def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
+def _described(text: str) -> Iterator[tuple[int, Line]]:
     """Yield the parsed lines, numbered from 1, without blank lines and the lines of block texts."""
-    text_end, read_line = 0, plain_lines()
-    for number, text in enumerate(lines, 1):
-        line = SKIPPED if number <= text_end else read_line(text)
+    lines, text_end, read_line = text.split("\n"), 0, plain_lines(text)
+    for number, one in enumerate(lines, 1):
+        line = SKIPPED if number <= text_end else read_line(one)
         if line is SKIPPED or line[0] == TEXT:
             continue
         if line[0] >= BLOCK:

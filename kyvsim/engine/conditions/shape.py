@@ -75,7 +75,7 @@ def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None
     if path is None or not path.steps or path.default or Spread.KEYS in path.steps:
         return None
     # Loops skip null elements: a list of nothing else has no result.
-    element = together((ValueShape(lambda value: None if value is None else True), element))
+    element = together((ValueShape(_is_given), element))
     steps = path.steps[:-1] if path.steps[-1] is Spread.ELEMENTS else path.steps
     keys = [step.key for step in steps if isinstance(step, FieldStep)]
     if len(keys) == len(steps):
@@ -235,3 +235,7 @@ def _shape_at(
             )
         follows = step if isinstance(step, Spread) else None
     return shape
+
+
+def _is_given(value: object) -> bool | None:
+    return None if value is None else True

@@ -18,13 +18,13 @@ from kyvsim.engine.pattern.shape import PatternShape, alternative_shapes, patter
 from kyvsim.engine.prefilter import Shape, ValueShape, together
 from kyvsim.jmespath import compile_template
 from kyvsim.languages.classic.rule_type import (
+    LOOPS_PASSED,
     RuleContext,
+    chosen_pass,
     has_fixed_message,
     usual_pass,
     validation_of,
 )
-from kyvsim.languages.classic.rules.validate_foreach import PASSED
-from kyvsim.languages.classic.rules.validate_pattern import chosen_pass
 from kyvsim.policy.read import with_data
 from kyvsim.policy.tree import Pattern, PatternMap
 
@@ -96,7 +96,7 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
         ):
             found = _fixed_pattern_shape(context, loop.pattern)
             # For an empty map, the pattern checks the whole object.
-            element = found and together((ValueShape(lambda value: bool(value) or None), found[0]))
+            element = found and together((ValueShape(_is_filled), found[0]))
             is_all = is_all and bool(found and found[1]) and has_fixed_message(context)
         else:
             return ()
@@ -104,7 +104,11 @@ def _foreach(context: RuleContext) -> tuple[Proof, ...]:
         if shape is None:
             return ()
         shapes.append(shape)
-    return (Proof(together(shapes), PASSED, is_all=is_all),) if shapes else ()
+    return (Proof(together(shapes), LOOPS_PASSED, is_all=is_all),) if shapes else ()
+
+
+def _is_filled(value: object) -> bool | None:
+    return bool(value) or None
 
 
 def _fixed_pattern_shape(context: RuleContext, pattern: Pattern | None) -> PatternShape | None:

@@ -232,6 +232,15 @@ def usual_pass(context: RuleContext) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' passed.")
 
 
+def chosen_pass(context: RuleContext, index: int) -> Outcome:
+    """Return the pass of an `anyPattern` whose pattern at `index` matches."""
+    return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
+
+
+LOOPS_PASSED: Final = passed("rule passed")
+"""The pass of `foreach`."""
+
+
 LOST_MESSAGE = "the rule's message "
 """Begins the hint that a message cannot be rendered."""
 

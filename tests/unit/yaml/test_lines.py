@@ -472,3 +472,13 @@ def test_a_long_scalar_takes_memory_in_proportion(scalar):
     finally:
         tracemalloc.stop()
     assert peak < 20 * len(text)
+
+
+@pytest.mark.parametrize("margin", ["", "a:\n  b:\n    c:\n      d:\n        "])
+def test_long_lines_take_no_memory_after_they_were_read(margin):
+    tracemalloc.start()
+    for number in range(100):
+        assert read_fast(f"{margin}key: {number:x<100000}\n")
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000

@@ -13,12 +13,11 @@ from kyvsim.engine.compile.compiled import (
     Outcome,
     errored,
     nothing_checked,
-    passed,
 )
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import LOOPS_PASSED, Problem, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,
     compile_list,
@@ -33,7 +32,6 @@ from kyvsim.languages.classic.rules.validate_pattern import (
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.policy.rule import ForEachValidation, RuleNode
 
-PASSED: Final = passed("rule passed")
 _GO_TYPES: Final = MappingProxyType(
     {str: "string", float: "float64", int: "int64", bool: "bool", list: "[]interface {}"}
 )
@@ -69,7 +67,7 @@ def compile_loops(
                 return ended
             checked += count
         if checked:
-            return PASSED._replace(unchecked=tuple(unchecked)) if unchecked else PASSED
+            return LOOPS_PASSED._replace(unchecked=tuple(unchecked)) if unchecked else LOOPS_PASSED
         if list_error:
             return errored("failed to evaluate list", list_error)
         return nothing_checked(tuple(unchecked)) if unchecked else None

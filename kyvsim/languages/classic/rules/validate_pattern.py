@@ -23,6 +23,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
+    chosen_pass,
     compile_failure_message,
     own_message,
     usual_pass,
@@ -143,11 +144,6 @@ def compile_any_pattern_body(
         return skipped(" ".join(skips)) if skips else nothing_to_check
 
     return evaluate
-
-
-def chosen_pass(context: RuleContext, index: int) -> Outcome:
-    """Return the pass of an `anyPattern` whose pattern at `index` matches."""
-    return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
 
 
 def _with_coverage(

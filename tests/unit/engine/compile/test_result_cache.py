@@ -44,6 +44,8 @@ def recalled(shape, first, second):
         (FLAG, [{}, {"b": "a"}]),
         (LIST, [{"l": [{"a": "a"}, {"a": "b"}]}, {"l": [{"a": "a", "b": 1}, {"a": "c"}]}]),
         (NESTED, [{"l": [{"m": ["a"]}, {"m": ["b"]}]}, {"l": [{"m": ["a"]}, {"m": ["c"]}]}]),
+        (LIST, [{"l": [{"a": "b"}, *[{"a": "a"}] * size]} for size in (1, 2, 3)]),
+        (NESTED, [{"l": [{"m": ["a"] * size}, *[{}] * size]} for size in (1, 2, 3)]),
         (KeysShape("a".__ne__), [{"a": 1}, {"b": 1, "a": 2}]),
     ],
 )
@@ -73,6 +75,10 @@ def test_objects_of_which_the_same_is_found_have_the_same_results(shape, objects
                 {"l": [{"m": ["b", "a"]}]},
                 {"l": [{"m": ["a", "b"]}, {}]},
                 {"l": [{"m": []}, {"m": ["a", "b"]}]},
+                {"l": [{"m": ["a", "b"]}, {"m": ["b"]}]},
+                {"l": [{"m": ["a", "b"]}, {}, {"m": ["b"]}]},
+                {"l": []},
+                {"l": [{}]},
             ],
         ),
         (
@@ -126,7 +132,7 @@ def test_equal_results_are_the_same_ones_and_others_are_not():
 def test_it_begins_anew_where_too_much_is_known():
     trace, marks = compile_walk([LIST])
     cache = ResultCache(marks)
-    objects = [{"l": [{"a": "a"}] * size} for size in range(_KEPT + 1)]
+    objects = [{"l": [*[{"a": "a"}] * size, {"a": "b"}]} for size in range(_KEPT + 1)]
     for obj in objects:
         assert cache.results(obj, trace(obj)) is None
         cache.keep(obj, RESULTS)
