@@ -305,6 +305,17 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV248", text, one.path)
 
 
+def old_objects_of_deletions(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV248: a field of `oldObject` in a DeletingPolicy, which runs without a request.
+
+    upstream: pkg/cel/policies/dpol/engine
+    """
+    for one in policy.expressions if policy.kind == "DeletingPolicy" else ():
+        if any(reads_field(node, "oldObject") for node in one.nodes()):
+            text = "`oldObject` has no fields, since no request starts a deletion: use `object`"
+            yield policy.warn("KV248", text, one.path)
+
+
 _NAMESPACE = "namespaceObject"
 _NAMESPACE_GUARDS = frozenset({"kind", "resource", "namespace", "requestKind", "requestResource"})
 """Fields that distinguish namespaced objects from others."""
