@@ -124,6 +124,8 @@ class _Checking(NamedTuple):
         if self.written is not None:
             typed = typed._replace(structs=(self._struct, *env.structs))
         for one in sorted(self.policy.expressions, key=lambda one: one.path not in names):
+            if self.written is None and "bject" not in one.text and "variables" not in one.text:
+                continue  # it reads nothing that has a type
             checked = check(one.root, typed)
             if one.path in names:
                 fields.add(holder.name, names[one.path], checked.types[one.root.id])
@@ -144,12 +146,18 @@ class _Checking(NamedTuple):
         """Return what is wrong, by the number of the expression and the offset in it."""
         found = {}
         for number, (one, checked) in enumerate(self.check()):
-            nodes = {node.at: node for node in one.nodes() if isinstance(node, Call)}
-            for at, message in checked.issues:
-                text = _explained(nodes.get(at), message, checked)
-                if text and _MARK not in message and "undefined" not in message:
-                    found[number, at] = (one, *text)
-            for node in one.nodes():
+            certain = [
+                (at, message)
+                for at, message in checked.issues
+                if _MARK not in message and "undefined" not in message
+            ]
+            calls = (node for node in one.nodes() if isinstance(node, Call))
+            nodes = {node.at: node for node in calls} if certain else {}
+            for at, message in certain:
+                code, text = _explained(nodes.get(at), message, checked)
+                if code:
+                    found[number, at] = (one, code, text)
+            for node in one.nodes() if self.written is not None else ():
                 problem = self._written_problem(node, checked)
                 if problem:
                     found[number, node.at] = (one, "KV327", problem)

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise, permutations
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
-from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
+from kyvsim.cel.nodes import Call, Ident, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.cel_policy import (
@@ -23,6 +23,8 @@ from kyvsim.linting.release_changes import cel_places
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 
+_READ_NAMES = frozenset({"object", "oldObject", "request", "variables"})
+"""Expressions that read one of these, which are never rebound, are not constant."""
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
 
 
@@ -44,7 +46,10 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
     """Return the value of a constant boolean expression; None for others."""
-    calls = [node for node in expression.nodes() if isinstance(node, Call)]
+    nodes = expression.nodes()
+    if any(isinstance(node, Ident) and node.name in _READ_NAMES for node in nodes):
+        return None
+    calls = [node for node in nodes if isinstance(node, Call)]
     if any(
         call.function in _BY_CHANCE or (call.target and call.function in {"now", "random"})
         for call in calls

@@ -9,11 +9,11 @@ from kyvsim.jmespath.functions import function_named
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.fields import type_named, types_matched
-from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.linting.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.source import Document
@@ -40,7 +40,7 @@ from kyvsim.schema.merge_types import (
 _Types: TypeAlias = tuple[Type, ...]
 """The possible types of a value, such as those of the kinds of a rule; () if it is unknown."""
 _LOOPS = (ForEachValidation, ForEachMutation, ForEachGeneration)
-_READING = ("request.object", "request.oldObject", "element", "target", "apiCall", "configMap")
+_READING = ("request.object.", "request.oldObject.", "element.", "target.", "apiCall", "configMap")
 """Rules without these read nothing whose type is known."""
 _ON_LISTS = frozenset(
     {"index_expression", "flatten", "projection", "filter_projection", "value_projection"}
@@ -297,9 +297,13 @@ class _RuleTypes(NamedTuple):
         """Return the types of an expression, and its problems."""
         reader = _Reader(expression, [])
         try:
-            return reader.types(parse(expression, with_spans=True), here), reader.problems
+            found = reader.types(parse(expression), here)
+            if reader.problems:  # again, with the positions that messages need
+                reader = _Reader(expression, [])
+                reader.types(parse(expression, with_spans=True), here)
         except QuerySyntaxError:
             return (), []
+        return found, reader.problems
 
 
 def _nth(names: Mapping[str, _Types], index: int) -> dict[str, TypeRef]:
@@ -339,8 +343,7 @@ def typed_expressions(
     find = type_finder(kinds)
     for policy in policies:
         for rule in policy.rules:
-            written = joined_texts(rule)
-            if any(one in written for one in _READING):
+            if contains_text(rule.tree.data, *_READING):
                 types = _types_of_rule(policy, rule, find, kinds)
                 yield from _problems(policy.document, types, texts_of(rule), nodes_of(rule))
     for one in exceptions:
@@ -386,12 +389,13 @@ def _expressions(
         (*one.path, part, "jmesPath"): one for one in types.entries for part in CONTEXT_SOURCES
     }
     scopes: dict[Path, _Types] = {}
+    typed = ("bject.", "element", "target", *(one.name for one in types.entries))
     for path, text, kind in texts:
         if kind is TextKind.QUERY and "{{" not in text:
             entry = bases.get(path)
             here = types.base(entry) if entry else ()
             yield path, text.strip(), types.scope(path[:-2]) if path[-1] == "list" else here, False
-        elif "{{" in text and kind is not TextKind.CEL:
+        elif "{{" in text and kind is not TextKind.CEL and any(one in text for one in typed):
             if path[:-1] not in scopes:
                 own = (one.path for one in types.entries if path[: len(one.path)] == one.path)
                 scopes[path[:-1]] = types.scope(path, before=next(own, ()))
