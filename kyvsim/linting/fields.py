@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
@@ -446,12 +447,21 @@ def types_matched(match: MatchBlock, find: FindType, kinds: KindTable) -> tuple[
     return tuple(found)
 
 
-def kinds_served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
-    """Yield apiVersion and kind of all objects that a kind selector matches.
+def kinds_served(text: str, kinds: KindTable) -> tuple[tuple[str, str], ...]:
+    """Return apiVersion and kind of all objects that a kind selector matches.
 
-    Those of an unknown kind are as written, `*` if they are missing. Yields nothing for selectors
+    Those of an unknown kind are as written, `*` if they are missing. Returns nothing for selectors
     with wildcards, and with subresources.
     """
+    return tuple(_served(text, kinds)) if kinds else _served_by_kubernetes(text)
+
+
+@lru_cache(maxsize=512)
+def _served_by_kubernetes(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_served(text, NO_KINDS))
+
+
+def _served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
     selector = parse_kind_selector(text)
     if selector.subresource or has_wildcard(selector.kind) or not selector.kind:
         return

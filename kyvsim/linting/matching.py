@@ -249,7 +249,7 @@ def cluster_kinds(one: ResourceFilter) -> frozenset[str]:
 
 def _is_cluster_scoped(text: str) -> bool:
     """Return whether a kind selector only matches a known cluster-scoped kind."""
-    served = [*kinds_served(text, NO_KINDS)]
+    served = kinds_served(text, NO_KINDS)
     return bool(served) and not any(
         is_namespaced_in_cluster(split_api_version(version)[0], kind) for version, kind in served
     )

@@ -1,7 +1,7 @@
 """All checks, in the order in which they run."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from kyvsim.linting import (
@@ -288,8 +288,12 @@ CHECKS: Final = (
 )
 
 
+@lru_cache(maxsize=8)
+def _checks_for(subjects: tuple[CheckSubject, ...]) -> tuple[Check, ...]:
+    return tuple(check for check in CHECKS if check.subject in subjects)
+
+
 def run_checks(subjects: tuple[CheckSubject, ...], on: Any) -> Iterator[Diagnostic]:
     """Yield the diagnostics of the checks for some subjects, with `on` as their argument."""
-    for check in CHECKS:
-        if check.subject in subjects:
-            yield from check.run(on)
+    for check in _checks_for(subjects):
+        yield from check.run(on)
