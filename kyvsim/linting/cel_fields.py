@@ -99,6 +99,8 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tup
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV323, KV325, KV329, KV344, KV349: fields that are optional, misspelled, or absent."""
     types, guarded = matched_types(policy), _guarded(policy)
+    # With targets, `object` is of another kind in mutations.
+    own = () if policy.spec.target_match_constraints else types
     named = {name for rule in policy.spec.resource_rules for name in rule.resources}
     subresources = {name.partition("/")[2] for name in named}
     subresource = subresources.pop() if len(subresources) == 1 else ""
@@ -108,7 +110,7 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
             *_ordered_amounts(one, reads),
-            *(_unknown_values(one, reads, types) if types else ()),
+            *(_unknown_values(one, reads, own) if own else ()),
             *(_misspelt({path for _, path in reads}, types) if types else ()),
         ]
         for code, text in dict.fromkeys(found):

@@ -146,16 +146,14 @@ class _Checking(NamedTuple):
         """Return what is wrong, by the number of the expression and the offset in it."""
         found = {}
         for number, (one, checked) in enumerate(self.check()):
-            certain = [
-                (at, message)
-                for at, message in checked.issues
-                if _MARK not in message and "undefined" not in message
-            ]
             calls = (node for node in one.nodes() if isinstance(node, Call))
-            nodes = {node.at: node for node in calls} if certain else {}
-            for at, message in certain:
-                code, text = _explained(nodes.get(at), message, checked)
-                if code:
+            nodes = {node.at: node for node in calls} if checked.issues else {}
+            for at, message in checked.issues:
+                call = nodes.get(at)
+                # Objects are maps, which the checker does not know.
+                is_certain = _MARK not in message or _indexes_list(call, checked)
+                code, text = _explained(call, message, checked)
+                if code and is_certain and "undefined" not in message:
                     found[number, at] = (one, code, text)
             for node in one.nodes() if self.written is not None else ():
                 problem = self._written_problem(node, checked)
@@ -185,6 +183,14 @@ class _Checking(NamedTuple):
             return ""
         shown = f"{types.show(given)} instead of {types.show(expected)}"
         return f"an API server rejects this value of `{path.value}`: {shown}"
+
+
+def _indexes_list(node: Call | None, checked: Checked) -> bool:
+    """Return whether a list is indexed with a string."""
+    if node is None or node.function != "_[_]":
+        return False
+    kinds = [checked.types[one.id].kind for one in node.arguments]
+    return kinds == ["list", "string"]
 
 
 def _noun(kind: CelType) -> str:
@@ -219,6 +225,8 @@ def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     upstream: k8s.io/apiserver pkg/admission/plugin/policy/validating/typechecking.go, which reports
     each kind; here only what is wrong for all kinds.
     """
+    if policy.spec.target_match_constraints:
+        return  # `object` is also a target, of another kind
     changed = changed_types(policy)
     kept: dict[tuple[int, int], tuple[ParsedExpression, str, str]] | None = None
     for kind in matched_types(policy):

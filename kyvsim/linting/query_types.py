@@ -407,9 +407,10 @@ def _expressions(
 def _condition_problems(document: Document, one: Condition, found: _Types) -> Iterator[Diagnostic]:
     """Yield that a condition has the same result for all values of its key."""
     operator, value = operators.get(one.operator), one.value
-    if operator is None or is_open(value):
+    if operator is None or is_open(value) or value == "null":  # people test for missing fields
         return
-    problem = value_problem(found, [value] if isinstance(value, str) else value)
+    elements = [resolve(one.sequence.element) for one in found if one.sequence]
+    problem = value_problem(elements or found, [value] if isinstance(value, str) else value)
     if problem and _OPERATIONS not in found:
         yield warn(document, "KV349", problem, (*one.path, "value"))
         return

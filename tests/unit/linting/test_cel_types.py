@@ -34,6 +34,7 @@ def codes(written):
         ("object.spec.strategy.type == 'Rolling'", ["KV349"]),
         ("object.spec.strategy.type in ['Recreate', 'RollingUpdate']", []),
         ("object.kind == 'Pod'", ["KV349"]),
+        ("object.spec.template.spec.containers['web'].image == 'a'", ["KV350"]),
         ("object.spec.replicas * 2 < 10", []),
         ("object.spec.replicas * 1.5 < 10.0", []),
         ("object.spec.replicas != null", []),

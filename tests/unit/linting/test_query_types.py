@@ -103,6 +103,8 @@ def test_what_no_value_of_the_type_allows(remarks, expression, text, more):
         ("spec.containers[].image", "AnyIn", ["*:latest"], []),
         ("spec.containers", "GreaterThan", 3, ["KV222"]),
         ("metadata.labels.team", "Equals", "true", []),
+        ("spec.containers", "NotEquals", "null", []),
+        ("spec.containers[].imagePullPolicy", "AnyIn", ["always"], ["KV349"]),
     ],
 )
 def test_conditions_on_values_of_types(remarks, key, operator, value, codes):
