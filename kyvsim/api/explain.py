@@ -202,7 +202,7 @@ _MOST_EVENTS = 500
 _USER_CRITERIA = frozenset({"subjects", "roles", "clusterRoles"})
 _CHANGES = frozenset({"create", "update", "apply"})
 _ENDED = frozenset(
-    {StepKind.CRITERION, StepKind.CONDITION, StepKind.UNASKED, StepKind.CONCERN}
+    {StepKind.CRITERION, StepKind.CONDITION, StepKind.NOT_EVALUATED, StepKind.CONCERN}
     | {StepKind.EXPRESSION, StepKind.LOOP}
 )
 
@@ -264,8 +264,8 @@ def _unaffected(key: ObjectKey, rule: RuleExplanation, found: ObjectExplanation)
     path = deciding(rule.steps)
     is_about_users = bool(path) and path[-1].name in _USER_CRITERIA
     remedy = "; pass --as USER, in scenarios `as: {name: USER}` in a step" if is_about_users else ""
-    is_unasked = bool(path) and path[-1].kind is StepKind.UNASKED
-    text = path[-1].note if is_unasked else f"{decided.text}{remedy}"
+    is_not_evaluated = bool(path) and path[-1].kind is StepKind.NOT_EVALUATED
+    text = path[-1].note if is_not_evaluated else f"{decided.text}{remedy}"
     return Unaffected(key, rule_name(rule), text, decided.place or rule.place)
 
 
@@ -308,7 +308,9 @@ def _record(evaluations: TracedEvaluation, written: _Written) -> EvaluationRecor
     by_rule: dict[tuple[Rule, Stage], TracedRule] = {}
     for traced in evaluations.rules:
         first = by_rule.setdefault((traced.run.rule, traced.run.stage), traced)
-        if first is not traced and all(step.kind is StepKind.UNASKED for step in traced.steps):
+        if first is not traced and all(
+            step.kind is StepKind.NOT_EVALUATED for step in traced.steps
+        ):
             whole = first._replace(steps=(*first.steps, *traced.steps))
             by_rule[traced.run.rule, traced.run.stage] = whole
     once = tuple(by_rule.values())

@@ -16,16 +16,24 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.kubernetes.discovery import (
+    every_kind,
+    is_builtin_group,
+    preferred_version,
+    split_api_version,
+)
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.objects import Json, KubernetesObject, Path, metadata, object_key
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.result import RefusalCount
 from kyvsim.model.source import Document
+from kyvsim.schema.hints import field_hint
 from kyvsim.schema.merge_types import (
+    ANYTHING,
     BOOLEAN,
     NUMERIC,
     STRING,
@@ -157,6 +165,8 @@ def _errors_of(document: Document, *, is_final: bool) -> Iterator[_FieldError]:
     obj = document.data
     key = object_key(obj)
     known = None if key.kind in _UNCHECKED else _type_of(key.api_version, key.kind)
+    if known is None and (meant := _other_group(key.api_version, key.kind)):
+        yield _FieldError(("apiVersion",), f"has no such kind: did you mean `{meant}`?")
     misfits: Iterator[_FieldError] = iter(())
     if known is not None:
         misfits = _misfits(known, obj, ())
@@ -285,6 +295,8 @@ def _is_time(value: object) -> bool:
 
 
 _ANY_VALUE = _Accepted(_LEAVES, lambda _: True)
+_UNKNOWN = _Accepted(frozenset(), _accepts_nothing)
+"""Values of fields that a type does not have."""
 _TIME = _Accepted(_NO_LEAVES, _is_time)
 _QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity)
 
@@ -295,7 +307,7 @@ def _accepting(api_version: str, kind: str) -> _Accepts:
     known = None if kind in _UNCHECKED else _type_of(api_version, kind)
     if known is not None:
         return _accepted(known, "").inner
-    return _map_acceptor({"metadata": _metadata_type()}, None)
+    return _map_acceptor({"metadata": _metadata_type()}, ANYTHING)
 
 
 def _accepted(kind: Type, field: str) -> _Accepted:
@@ -314,6 +326,9 @@ def _accepted(kind: Type, field: str) -> _Accepted:
     fitting = _FITTING.get(kind.scalar)
     if fitting is None:
         return _ANY_VALUE
+    if kind.values:
+        allowed = frozenset({"", *kind.values})  # an empty string is a missing value
+        return _Accepted(_NO_LEAVES, lambda value: value.__class__ is str and value in allowed)
     return _Accepted(fitting[0] | _NO_LEAVES, _accepts_nothing)
 
 
@@ -327,7 +342,7 @@ class _AcceptedFields(dict[str, _Accepted]):
     ) -> None:
         super().__init__()
         self._fields = fields
-        self._other = _ANY_VALUE if others is None else _accepted(resolve(others), holder)
+        self._other = _UNKNOWN if others is None else _accepted(resolve(others), holder)
 
     def __missing__(self, name: str) -> _Accepted:
         if name not in self._fields:
@@ -411,6 +426,15 @@ def _is_plain(obj: object) -> bool:
     return _PLAIN_NAMES.fullmatch(shown) is not None and _PLAIN_VALUES.fullmatch(values) is not None
 
 
+def _other_group(api_version: str, kind: str) -> str:
+    """Return the apiVersion of a kind of Kubernetes that is written with that of another group."""
+    group = split_api_version(api_version)[0]
+    groups = [one for one, name in every_kind() if name == kind]
+    if not is_builtin_group(group) or group in groups or not groups:
+        return ""
+    return f"{groups[0]}/{preferred_version(groups[0], kind)}".lstrip("/")
+
+
 def _type_of(api_version: str, kind: str) -> Type | None:
     try:
         return find_type(api_version, kind)
@@ -437,23 +461,34 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
             ref = kind.mapping.fields.get(name, kind.mapping.others)
             if ref is not None:
                 yield from _misfits(resolve(ref), field, (*path, name))
+            elif hint := field_hint(name, kind.mapping.fields.keys() - value.keys(), (kind,)):
+                yield _FieldError((*path, name), f"is not a field{hint}")
     elif actual is list and kind.sequence is not None:
         yield from _in_list(kind.sequence, value, path)
     else:
-        expected = _expected(kind, actual)
-        if expected:
-            name = TYPE_NAMES[value.__class__]
-            type_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
-            yield _FieldError(path, f"must be {expected}, not {type_name}")
-        elif (
-            kind.scalar == UNTYPED
-            and not _QUANTITIES.isdisjoint(path[-2:])
-            and value.__class__ in {str, bool}
-            and not _is_quantity(value)
-        ):
-            yield _FieldError(path, "must be a quantity such as 100m or 1Gi", _shown(value))
-        elif kind.scalar == UNTYPED and str(path[-1]).endswith(_TIMES) and not _is_time(value):
-            yield _FieldError(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
+        yield from _misfit(kind, value, path)
+
+
+def _misfit(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
+    """Yield what is wrong with a scalar, or with the type of a value."""
+    expected = _expected(kind, value.__class__)
+    if expected:
+        name = TYPE_NAMES[value.__class__]
+        type_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+        yield _FieldError(path, f"must be {expected}, not {type_name}")
+    elif kind.values and value not in {"", *kind.values}:
+        near = nearest(value, kind.values)
+        hint = f"did you mean `{near}`?" if near else f"one of {listed(kind.values, 9)}"
+        yield _FieldError(path, f"has an unknown value: {hint}", _shown(value))
+    elif (
+        kind.scalar == UNTYPED
+        and not _QUANTITIES.isdisjoint(path[-2:])
+        and value.__class__ in {str, bool}
+        and not _is_quantity(value)
+    ):
+        yield _FieldError(path, "must be a quantity such as 100m or 1Gi", _shown(value))
+    elif kind.scalar == UNTYPED and str(path[-1]).endswith(_TIMES) and not _is_time(value):
+        yield _FieldError(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
 
 
 def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_FieldError]:

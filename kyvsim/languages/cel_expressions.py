@@ -405,6 +405,7 @@ _INSTEAD: Mapping[str, str] = {
     "lower": "lowerAscii",
     **{name: f"object.{name}" for name in ("metadata", "spec", "status", "kind")},
     "oldobject": "oldObject",
+    "now": "time.now()",
     "userInfo": "request.userInfo",
 }
 """What CEL has instead of operators and names of other languages."""
@@ -417,6 +418,22 @@ _UNKNOWN_WORD = re.compile(
     r"(?:mismatched input|token recognition error at:|undeclared reference to) '([^']+)'"
 )
 _BY_TEXT = (
+    (
+        r"no matching overload for '(?:contains|startsWith|endsWith|matches)' applied to 'list",
+        "a list is searched with `value in list`, or `list.exists(e, e.contains(value))`",
+    ),
+    (
+        "no matching overload for 'Apply' applied to .*, map",
+        "the second argument is a list of objects: write it in brackets",
+    ),
+    (
+        r"invalid argument to has\(\)",
+        "`has` tests a field, as `has(a.b)`: for a key write `'key' in a`",
+    ),
+    (
+        "invalid matches argument",
+        "not a regular expression: write `.*` for `*` of a wildcard, and escape with `\\\\`",
+    ),
     (
         "no matching overload .*optional_type",
         "`.?` and `[?…]` give optional values: add `.orValue(…)`",
@@ -462,6 +479,8 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         return "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
+    if dashed := re.search(r"\bvariables\.\w+-\w+", written):
+        return f"`{dashed[0]}` is a subtraction: name the variable without `-`"
     if "undeclared reference" in what:
         near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names()), _NEAR)
         return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")

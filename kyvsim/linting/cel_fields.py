@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.cel.nodes import Bind, Call, Ident, Literal, Loop, Node, Select, children
+from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.linting.cel_policy import (
     CelPolicy,
@@ -16,10 +16,10 @@ from kyvsim.linting.cel_policy import (
     matched_kinds,
     matched_types,
 )
-from kyvsim.linting.fields import field_hint
 from kyvsim.linting.matching import not_in_body
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
+from kyvsim.schema.hints import field_hint, value_problem
+from kyvsim.schema.merge_types import Type
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
 _ELEMENT = "[]"
@@ -97,8 +97,10 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tup
 
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV323 to KV325, KV329, KV344: fields that are optional, mistyped, misspelled, or absent."""
+    """KV323, KV325, KV329, KV344, KV349: fields that are optional, misspelled, or absent."""
     types, guarded = matched_types(policy), _guarded(policy)
+    # With targets, `object` is of another kind in mutations.
+    own = () if policy.spec.target_match_constraints else types
     named = {name for rule in policy.spec.resource_rules for name in rule.resources}
     subresources = {name.partition("/")[2] for name in named}
     subresource = subresources.pop() if len(subresources) == 1 else ""
@@ -108,7 +110,7 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
             *_ordered_amounts(one, reads),
-            *(_mistyped(one, reads, types) if types else ()),
+            *(_unknown_values(one, reads, own) if own else ()),
             *(_misspelt({path for _, path in reads}, types) if types else ()),
         ]
         for code, text in dict.fromkeys(found):
@@ -283,32 +285,25 @@ def _is_optional_in_pods(owner: _Names, field: str) -> bool:
     return field in _BELOW.get(owner[-1], ()) and "metadata" not in owner
 
 
-_COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
-_CLASSES: Mapping[str, tuple[type, ...]] = {STRING: (str,), NUMERIC: (int, float), BOOLEAN: (bool,)}
-_NOUNS: Mapping[str, str] = {STRING: "a string", NUMERIC: "a number", BOOLEAN: "a boolean"}
+_EQUALITIES = frozenset({"_==_", "_!=_", "@in"})
 
 
-def _mistyped(
+def _unknown_values(
     expression: ParsedExpression, reads: list[tuple[Node, _Names]], types: tuple[Type, ...]
 ) -> Iterator[tuple[str, str]]:
-    """KV324: a field that is compared with a literal of another type."""
+    """KV349: a string that is compared with a field that never has this value."""
     paths = {node.id: path for node, path in reads if path[0] != "namespaceObject"}
     for node in expression.nodes() if paths else ():
-        if not isinstance(node, Call) or node.function not in _COMPARING:
+        if not isinstance(node, Call) or node.function not in _EQUALITIES:
             continue
         for field, other in (node.arguments, node.arguments[::-1]):
             path = paths.get(field.id)
-            if path is None or not isinstance(other, Literal) or other.value is None:
-                continue
-            scalars = {_scalar(root, path[1:]) for root in types}
-            scalar = scalars.pop() if len(scalars) == 1 else ""
-            if scalar in _CLASSES and type(other.value) not in _CLASSES[scalar]:
-                value = other.value
-                shown = f"'{value}'" if isinstance(value, str) else str(value).lower()
-                result = "cannot be compared with"
-                if node.function in {"_==_", "_!=_"}:
-                    result = "is never equal to"
-                yield "KV324", f"`{_shown(path)}` is {_NOUNS[scalar]}, which {result} `{shown}`"
+            literals = other.elements if isinstance(other, ListLiteral) else (other,)
+            values = [one.value for one in literals if isinstance(one, Literal)]
+            found = [_below(root, path[1:])[0] for root in types] if path and values else []
+            problem = value_problem([one for one in found if one], values)
+            if problem:
+                yield "KV349", problem
 
 
 _ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
@@ -348,11 +343,6 @@ def _below(root: Type, path: _Names) -> tuple[Type | None, int]:
     return here, len(path)
 
 
-def _scalar(root: Type, path: _Names) -> str:
-    found, _ = _below(root, path)
-    return found.scalar if found is not None and not found.sequence and not found.mapping else ""
-
-
 def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str, str]]:
     """KV325: a field that is a typo of one that the policy's kinds have."""
     for path in sorted(paths):
@@ -360,9 +350,10 @@ def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str
         if path[0] == "namespaceObject" or any(found for found, _ in ends):
             continue
         at = max(index for _, index in ends)
-        owners = (_below(root, path[1 : at + 1])[0] for root in types)
-        known = {field for owner in owners if owner for field in field_names(owner)}
-        hint = field_hint(path[at + 1], known)
+        owners = [_below(root, path[1 : at + 1])[0] for root in types]
+        here = [owner for owner in owners if owner]
+        known = {field for owner in here for field in field_names(owner)}
+        hint = field_hint(path[at + 1], known, here)
         if hint:
             name = path[at + 1]
             yield "KV325", f"no kind that the policy matches has the field `{name}` here{hint}"

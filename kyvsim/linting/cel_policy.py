@@ -19,6 +19,7 @@ from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Path
+from kyvsim.linting.fields import of_kind
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.values import KindKey
@@ -210,7 +211,7 @@ def matched_types(policy: CelPolicy) -> tuple[Type, ...]:
             return ()
         if one is None:
             return ()
-        found.append(one)
+        found.append(of_kind(one, kind))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise, permutations
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
-from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
+from kyvsim.cel.nodes import Call, Ident, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.cel_policy import (
@@ -23,6 +23,8 @@ from kyvsim.linting.release_changes import cel_places
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 
+_READ_NAMES = frozenset({"object", "oldObject", "request", "variables"})
+"""Expressions that read one of these, which are never rebound, are not constant."""
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
 
 
@@ -44,7 +46,10 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
     """Return the value of a constant boolean expression; None for others."""
-    calls = [node for node in expression.nodes() if isinstance(node, Call)]
+    nodes = expression.nodes()
+    if any(isinstance(node, Ident) and node.name in _READ_NAMES for node in nodes):
+        return None
+    calls = [node for node in nodes if isinstance(node, Call)]
     if any(
         call.function in _BY_CHANCE or (call.target and call.function in {"now", "random"})
         for call in calls
@@ -303,6 +308,17 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
                 also = "" if only else " also"
                 text = f"`{absent}` has no fields at {operation}, {which} the policy{also} matches"
                 yield policy.warn("KV248", text, one.path)
+
+
+def old_objects_of_deletions(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV248: a field of `oldObject` in a DeletingPolicy, which runs without a request.
+
+    upstream: pkg/cel/policies/dpol/engine
+    """
+    for one in policy.expressions if policy.kind == "DeletingPolicy" else ():
+        if any(reads_field(node, "oldObject") for node in one.nodes()):
+            text = "`oldObject` has no fields, since no request starts a deletion: use `object`"
+            yield policy.warn("KV248", text, one.path)
 
 
 _NAMESPACE = "namespaceObject"

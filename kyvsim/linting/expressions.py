@@ -415,12 +415,15 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
     """
     for rule in policy.rules:
         own = {one.path for one in rule.tree.context}
+        known = {"request", "element", "images", "target"}
+        known |= {one.name for one in nodes_of(rule) if isinstance(one, ContextEntry)}
         for path, text, kind in texts_of(rule):
             inner = VARIABLE.fullmatch(text.strip()) if kind is TextKind.QUERY else None
-            if inner and path[-1] == "list":
-                meant = expression_of(inner[2])
+            meant = expression_of(inner[2]) if inner else ""
+            is_query = path[-1] == "list" or known.isdisjoint(_WORD.findall(meant))
+            if inner and is_query:
                 changes = (change(policy.document, ChangeKind.VALUE, path, meant),)
-                message = f"`list` is an expression, without braces: write `{meant}`"
+                message = f"`{path[-1]}` is an expression, without braces: write `{meant}`"
                 fix = Fix("remove the braces", changes)
                 yield warn(policy.document, "KV209", message, path, fix=fix)
             # The path of an expression is two steps below that of its entry.

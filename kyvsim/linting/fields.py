@@ -1,21 +1,21 @@
 """Deprecated fields and their successors, unknown fields in patterns, misspelt annotations."""
 
-import contextlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
-from kyvsim.kubernetes.objects import Json, Path, contains_text
-from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.autogen import ANNOTATION
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
+from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
+from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.languages.classic.validation.rule_parts import is_open
-from kyvsim.linting.traversal import nodes_of, texts_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change, nearest
+from kyvsim.linting.traversal import nodes_of
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.anchors import ADDITION, parse_anchor
+from kyvsim.policy.anchors import ADDITION, NEGATION, parse_anchor
 from kyvsim.policy.images import Attestation, ImageVerification
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import read_pattern
@@ -29,7 +29,7 @@ from kyvsim.policy.tree import (
     PatternNode,
     ResourceFilter,
 )
-from kyvsim.policy.visit import TextKind
+from kyvsim.schema.hints import field_hint, value_problem
 from kyvsim.schema.merge_types import (
     BOOLEAN,
     NUMERIC,
@@ -238,8 +238,8 @@ _OPEN = frozenset("*?{$")
 """Characters of keys that are not plain names."""
 
 
-def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
-    """KV225: a field in a pattern that none of the rule's kinds has.
+def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV225: a field in a pattern that none of the rule's kinds has; KV349, KV350: it never fits.
 
     A pattern with such a field fails for all objects; in a patch, a cluster drops the field.
     Kubernetes' own kinds and those of given CRDs are known.
@@ -252,13 +252,61 @@ def unknown_pattern_fields(policies: Iterable[Policy], kinds: KindTable) -> Iter
         for pattern, elements in _patterns(rule.tree)
     )
     for policy, rule, pattern, elements in written:
-        types = _types_at(elements, _types(rule, find, kinds))
+        types = _types_at(elements, types_matched(rule.tree.match, find, kinds))
+        for path, code, text in _unfitting(pattern.root, types) if types else ():
+            yield warn(policy.document, code, text, path)
         for path, hint in _unknown(pattern.root, types) if types else ():
             key = path[-1]
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
             if elements:
                 text = f"the elements of the list have no field `{key}` here{hint}"
             yield warn(policy.document, "KV225", text, path)
+
+
+def _unfitting(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str, str]]:
+    """Yield the parts of a pattern or patch that no value of the types can match."""
+    maps = [one.mapping for one in types if one.mapping is not None]
+    lists = [one.sequence for one in types if one.sequence is not None]
+    if isinstance(pattern, PatternMap):
+        if lists and not maps:
+            text = "this field is a list, and not a map: begin each element with `- `"
+            yield pattern.path, "KV350", text
+        for entry in pattern.entries if maps else ():
+            refs = [one.fields.get(entry.key, one.others) for one in maps]
+            inner = [resolve(ref) for ref in refs if ref is not None]
+            if inner and entry.anchor != NEGATION:
+                yield from _unfitting(entry.value, inner)
+    elif isinstance(pattern, PatternList):
+        if types and not lists:
+            yield pattern.path, "KV350", "this field is not a list: remove the `-`"
+        inner = [resolve(one.element) for one in lists]
+        for item in pattern.items if inner else ():
+            yield from _unfitting(item, inner)
+    elif isinstance(pattern, PatternLeaf) and types and not is_open(pattern.data):
+        problem = _never(pattern, types)
+        if problem:
+            yield pattern.path, "KV349", problem
+
+
+def _never(leaf: PatternLeaf, types: Sequence[Type]) -> str:
+    """Return why a value of the types never matches a leaf, or ""."""
+    scalars = {one.scalar for one in types}
+    if any(one.mapping or one.sequence for one in types) or len(scalars) != 1:
+        return ""
+    if scalars == {STRING} and isinstance(leaf.data, bool):
+        meant = f"'{str(leaf.data).lower()}'"
+        return f"the field is a string, which a boolean never matches: write `{meant}`"
+    operands = [
+        atom.operand
+        for alternative in leaf.alternatives
+        for atom in alternative
+        if isinstance(atom, Comparison) and atom.operator in {"", "!"}
+    ]
+    if scalars == {NUMERIC} and isinstance(leaf.data, str):
+        # Mistaken amounts are KV306 to KV308.
+        wrong = [one for one in operands if one.isalpha()]
+        return f"the field is a number, which `{wrong[0]}` never matches" if wrong else ""
+    return value_problem(types, operands)
 
 
 _NOUNS: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -297,16 +345,16 @@ def _written_parts(
     """Yield the patches and generated data of a rule, with the types of their objects."""
     if rule.tree.mutate:
         targets = rule.tree.mutate.targets
-        types = _types(rule, find, kinds)
+        types = types_matched(rule.tree.match, find, kinds)
         if targets is not None:
-            found = [_type_named(one.api_version, one.kind, find) for one in targets]
+            found = [type_named(one.api_version, one.kind, find) for one in targets]
             types = tuple(one for one in found if one) if all(found) else ()
         for patch in patches(rule.tree) if types else ():
             yield patch, types
     section = rule.tree.generate
     made = [section.target, *(one.target for one in section.foreach or ())] if section else []
     for target in made:
-        found_type = _type_named(target.api_version, target.kind, find)
+        found_type = type_named(target.api_version, target.kind, find)
         data = read_pattern(target.data, (*target.path, "data"))
         if found_type and data:
             yield data, (found_type,)
@@ -321,7 +369,8 @@ def patches(rule: RuleNode) -> Iterator[Pattern]:
         pending += one.foreach or ()
 
 
-def _type_named(api_version: str, kind: str, find: FindType) -> Type | None:
+def type_named(api_version: str, kind: str, find: FindType) -> Type | None:
+    """Return the type of a kind; None if it is unknown."""
     try:
         return find(api_version, kind)
     except NoTypesError:
@@ -356,55 +405,6 @@ _PATH = re.compile(
 _STEP = re.compile(r"\.(\w+)|\[")
 
 
-def misspelt_paths(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
-    """KV328: a field in JMESPath that is a typo of one that the rule's kinds have."""
-    find = type_finder(kinds)
-    for policy in policies:
-        for rule in policy.rules:
-            if not contains_text(rule.tree.data, "request.object.", "request.oldObject."):
-                continue
-            types = _types(rule, find, kinds)
-            for path, text, kind in texts_of(rule) if types else ():
-                if kind is TextKind.CEL or (kind is not TextKind.QUERY and "{{" not in text):
-                    continue
-                for found in dict.fromkeys(_PATH.findall(text)):
-                    field, hint = _misspelt(found, types)
-                    if hint:
-                        message = (
-                            f"none of the kinds of rule `{rule.name}` has the field `{field}` "
-                            f"here{hint}"
-                        )
-                        yield warn(policy.document, "KV328", message, path)
-
-
-def field_hint(name: str, known: Collection[str]) -> str:
-    """Return the field that is meant instead of an unknown one, as the end of a message, or "".
-
-    `known` are the fields of the same object.
-    """
-    near = nearest(name, known, _NEAR)
-    if near:
-        return f": did you mean `{near}`?"
-    if name in {"template", "jobTemplate"} and "containers" in known:
-        return ": Pods have no template, and `containers` is here (autogen derives other paths)"
-    if name in {"containers", "initContainers", "volumes", "hostNetwork", "securityContext"}:
-        inner = {"template": "template.spec", "jobTemplate": "jobTemplate.spec.template.spec"}
-        return next((f": it is in `{inner[one]}.{name}`" for one in inner if one in known), "")
-    return ""
-
-
-def _misspelt(path: str, types: Sequence[Type]) -> tuple[str, str]:
-    """Return the first field of a path that no type has, and what is meant, or ""."""
-    here = types
-    for step in _STEP.finditer(path):
-        inner = _types_at(step[0], here)
-        maps = [one.mapping for one in here if one.mapping is not None]
-        if step[1] and not inner and maps:
-            return step[1], field_hint(step[1], {field for one in maps for field in one.fields})
-        here = inner
-    return "", ""
-
-
 def _types_at(path: str, types: Sequence[Type]) -> Sequence[Type]:
     """Return the types of the values at a path of objects."""
     here = types
@@ -434,9 +434,9 @@ def _patterns(rule: RuleNode) -> Iterator[tuple[Pattern, str]]:
         yield rule.mutate.patch_strategic_merge, ""
 
 
-def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
+def types_matched(match: MatchBlock, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
+    """Return the types of all objects that a block matches; () if some are unknown."""
     found: list[Type] = []
-    match = rule.tree.match
     if not all(one.kinds for one in match.any or ()):
         return ()
     for text in (kind for one in match.filters for kind in one.kinds):
@@ -447,12 +447,21 @@ def _types(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
     return tuple(found)
 
 
-def kinds_served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
-    """Yield apiVersion and kind of all objects that a kind selector matches.
+def kinds_served(text: str, kinds: KindTable) -> tuple[tuple[str, str], ...]:
+    """Return apiVersion and kind of all objects that a kind selector matches.
 
-    Those of an unknown kind are as written, `*` if they are missing. Yields nothing for selectors
+    Those of an unknown kind are as written, `*` if they are missing. Returns nothing for selectors
     with wildcards, and with subresources.
     """
+    return tuple(_served(text, kinds)) if kinds else _served_by_kubernetes(text)
+
+
+@lru_cache(maxsize=512)
+def _served_by_kubernetes(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_served(text, NO_KINDS))
+
+
+def _served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
     selector = parse_kind_selector(text)
     if selector.subresource or has_wildcard(selector.kind) or not selector.kind:
         return
@@ -469,8 +478,21 @@ def kinds_served(text: str, kinds: KindTable) -> Iterator[tuple[str, str]]:
 
 def _types_of(text: str, find: FindType, kinds: KindTable) -> Iterator[Type]:
     for api_version, kind in kinds_served(text, kinds):
-        with contextlib.suppress(NoTypesError):
-            yield from filter(None, (find(api_version, kind),))
+        found = type_named(api_version, kind, find)
+        if found is not None:
+            yield of_kind(found, kind)
+
+
+def of_kind(found: Type, kind: str) -> Type:
+    """Return the type of objects of a kind, with the values of the field `kind`.
+
+    Rules for Pods are derived for their controllers, without changing what is read of the kind.
+    """
+    if found.mapping is None:
+        return found
+    kinds = (kind, *POD_CONTROLLERS) if kind == "Pod" else (kind,)
+    fields = {**found.mapping.fields, "kind": Type(STRING, values=kinds)}
+    return found._replace(mapping=found.mapping._replace(fields=fields))
 
 
 def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
@@ -490,4 +512,4 @@ def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path
                 yield from _unknown(entry.value, inner)
             else:
                 known = {field for one in maps for field in one.fields}
-                yield entry.path, field_hint(entry.key, known)
+                yield entry.path, field_hint(entry.key, known, types)

@@ -3,11 +3,18 @@
 import re
 from collections.abc import Iterator
 
+from kyvsim.cel.nodes import Call, Literal, Select
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.discovery import every_kind, is_builtin_group, kind_of_plural
+from kyvsim.kubernetes.discovery import (
+    every_kind,
+    is_builtin_group,
+    kind_of_plural,
+    split_api_version,
+)
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
@@ -102,12 +109,44 @@ def _path_problem(path: str) -> str:
     if steps[0] == "namespaces" and len(steps) > 2 and steps[2] not in {"finalize", "status"}:
         steps = steps[2:]
     name = steps[0]
-    if _NAME in name or not name or kind_of_plural(group or "", name):
+    return "" if _NAME in name else _resource_problem(group or "", name)
+
+
+def _resource_problem(group: str, name: str) -> str:
+    """Return which resource is meant by a name that a group of Kubernetes does not have, or ""."""
+    if not name or kind_of_plural(group, name):
         return ""
-    plurals = {facts.plural for (its, _), facts in every_kind().items() if its == (group or "")}
-    near = nearest(name, plurals, _NEAR)
     where = f"the group `{group}`" if group else "the core group"
+    elsewhere = [its for (its, _), facts in every_kind().items() if facts.plural == name]
+    if elsewhere:
+        return f"{where} has no resource `{name}`: it is in the group `{elsewhere[0]}`"
+    plurals = {facts.plural for (its, _), facts in every_kind().items() if its == group}
+    near = nearest(name, plurals, _NEAR)
     return f"{where} has no resource `{name}`: did you mean `{near}`?" if near else ""
+
+
+_RESOURCE_CALLS = frozenset({"get", "list", "post"})
+
+
+def unknown_resources_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV163: a call of `resource.Get`, `List` or `Post` for a resource that does not exist.
+
+    upstream: pkg/cel/libs/context.go, which takes the plural name and a subresource
+    """
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, Call) or node.function.lower() not in _RESOURCE_CALLS:
+                continue
+            called = node.target is not None and is_name(node.target, "resource")
+            given = node.arguments[:2] if called else ()
+            values = [arg.value for arg in given if isinstance(arg, Literal)]
+            if len(values) < 2 or not all(isinstance(value, str) for value in values):
+                continue
+            group = split_api_version(values[0])[0]
+            name = values[1].partition("/")[0]
+            problem = _resource_problem(group, name) if is_builtin_group(group) else ""
+            if problem:
+                yield policy.warn("KV163", problem, one.path)
 
 
 def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
@@ -127,6 +166,21 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
                     yield warn(
                         policy.document, "KV334", f"no image matches `{text}`{problem}", path
                     )
+
+
+def unmatched_images_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV334 for `matchImageReferences`; KV325 for attestors that the policy does not define."""
+    for one in policy.spec.match_image_references:
+        if one.glob.endswith("/") or "://" in one.glob:
+            text = f"no image matches `{one.glob}`{_reference_problem(one.glob)}"
+            yield policy.warn("KV334", text, (*one.path, "glob"))
+    known = {one.name for one in policy.spec.attestors}
+    for parsed in policy.expressions if known else ():
+        for node in parsed.nodes():
+            is_read = isinstance(node, Select) and is_name(node.operand, "attestors")
+            if isinstance(node, Select) and is_read and node.field not in known:
+                text = f"the policy has no attestor `{node.field}`, only {listed(known)}"
+                yield policy.warn("KV325", text, parsed.path)
 
 
 _OF_REGEXES = re.compile(

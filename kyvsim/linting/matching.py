@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import (
@@ -14,13 +16,16 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.languages.classic.validation.rule_parts import is_open, mask_variables
 from kyvsim.linting.fields import kinds_served
+from kyvsim.linting.patterns import are_apart
 from kyvsim.linting.references import target_kinds
+from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
+from kyvsim.policy.rule import Clone, GenerateTarget, MutateTarget
 from kyvsim.policy.tree import ResourceFilter
 
 _Meet = Callable[[str, str], bool]
@@ -59,15 +64,36 @@ def _kinds_meet(one: str, other: str) -> bool:
     return _names_meet(left.kind, right.kind) and _names_meet(left.group, right.group)
 
 
+def _may_be_same(one: str, other: str) -> bool:
+    return is_open([one, other]) or not are_apart(one, other)
+
+
 def _names_meet(one: str, other: str) -> bool:
     """Return whether two wildcards may match the same string; True if both have wildcards."""
     return (has_wildcard(one) and has_wildcard(other)) or matches(one, other) or matches(other, one)
 
 
-_LISTS: tuple[tuple[str, _Meet, Callable[[ResourceFilter], tuple[str, ...]]], ...] = (
+_List: TypeAlias = tuple[str, _Meet, Callable[[ResourceFilter], tuple[str, ...]]]
+_LISTS: tuple[_List, ...] = (
     ("kinds", _kinds_meet, lambda one: one.kinds),
     ("operations", lambda one, other: one == other, lambda one: one.operations),
+    ("names", _may_be_same, lambda one: one.names),
 )
+
+
+_NAMESPACES: _List = ("namespaces", _may_be_same, lambda one: one.namespaces)
+"""An exclusion of other namespaces is often written to be safe, but not a contradiction."""
+
+
+def filters_apart(filters: Iterable[ResourceFilter]) -> str:
+    """Return the criterion for which two filters have no value in common, or ""."""
+    for one, other in combinations(filters, 2):
+        for name, meet, values in (*_LISTS, _NAMESPACES):
+            left, right = values(one), values(other)
+            if left and right and not any(meet(a, b) for a in left for b in right):
+                return name.removesuffix("s")
+    return ""
+
 
 _NOT_IN_NAMESPACES = re.compile(r"[^a-z0-9*?-]")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.*?-]")
@@ -92,6 +118,15 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
         for one in rule.tree.filters:
             yield from _bad_names(policy.document, one)
         overrides += rule.tree.validate.overrides if rule.tree.validate else ()
+        for node in nodes_of(rule):
+            if isinstance(node, GenerateTarget | Clone | MutateTarget):
+                kind = getattr(node, "kind", "")
+                found = {"namespace": _NOT_IN_NAMESPACES}
+                found |= {"name": _NOT_IN_NAMES} if kind in _DNS_KINDS else {}
+                for field, wrong in found.items():
+                    path, text = (*node.path, field), getattr(node, field)
+                    if text == text.strip():  # see KV322
+                        yield from _bad_texts(policy.document, path, [text], wrong)
     for override in overrides:
         path, names = (*override.path, "namespaces"), override.namespaces or ()
         yield from _bad_texts(policy.document, path, names, _NOT_IN_NAMESPACES)
@@ -115,9 +150,12 @@ def _bad_names(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
 def _bad_texts(
     document: Document, path: Path, found: Iterable[str], wrong: re.Pattern[str]
 ) -> Iterator[Diagnostic]:
-    noun = "namespace" if path[-1] == "namespaces" else "object of this kind"
+    noun = "namespace" if str(path[-1]).startswith("namespace") else "object of this kind"
     for index, text in enumerate(found):
-        if is_open(text) or not (char := wrong.search(text)):
+        # The values of variables are unknown.
+        if is_open(text) and "{{" not in text:
+            continue
+        if not (char := wrong.search(mask_variables(text, ""))) or "$(" in text:
             continue
         meant = text.lower().replace("_", "-").strip()
         advice = "names consist of lowercase letters, digits and `-`"
@@ -130,7 +168,8 @@ def _bad_texts(
         elif not wrong.search(meant):
             advice = f"did you mean `{meant}`?"
         problem = f"no {noun} has the name `{text}`: {advice}"
-        yield warn(document, "KV313", problem, (*path, index))
+        place = (*path, index) if str(path[-1]).endswith("s") else path
+        yield warn(document, "KV313", problem, place)
 
 
 def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
@@ -155,6 +194,10 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
         if is_named and kinds and "Namespace" not in kinds:
             text = f"{listed(kinds)} objects have no namespace, so this never matches"
             yield warn(policy.document, "KV314", text, (*path, "namespaces"))
+        needed = (one.namespace_selector or {}).get("matchLabels")
+        if needed and kinds and "Namespace" not in kinds:
+            text = f"{listed(kinds)} objects have no namespace, so no label matches"
+            yield warn(policy.document, "KV314", text, (*path, "namespaceSelector"))
         if one.namespace_selector and kinds == {"Namespace"}:
             text = (
                 "a Namespace never matches a `namespaceSelector`: use `selector`, which tests its "
@@ -206,7 +249,7 @@ def cluster_kinds(one: ResourceFilter) -> frozenset[str]:
 
 def _is_cluster_scoped(text: str) -> bool:
     """Return whether a kind selector only matches a known cluster-scoped kind."""
-    served = [*kinds_served(text, NO_KINDS)]
+    served = kinds_served(text, NO_KINDS)
     return bool(served) and not any(
         is_namespaced_in_cluster(split_api_version(version)[0], kind) for version, kind in served
     )

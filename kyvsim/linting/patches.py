@@ -35,7 +35,7 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
             if not isinstance(patch, JsonPatch):
                 continue
             for _, path in patch_operations(patch.text):
-                problem = _path_problem(path)
+                problem = _path_problem(path) or _name_in_list(path)
                 if problem:
                     yield _at_text(policy, patch, path, "KV330", problem)
 
@@ -175,6 +175,22 @@ def _path_problem(path: str) -> str:
                 f"`~1` (write `{meant}`)"
             )
     return ""
+
+
+_LISTS = "containers|initContainers|ephemeralContainers|volumes|env|ports|volumeMounts"
+_STEP = r"\{\{\s*element\d*\.\w+\s*\}\}|[a-z][\w.-]*"
+_BY_NAME = re.compile(rf"(/(?:[^/]+/)*(?:{_LISTS}))/(?:{_STEP})(?:/|$)")
+
+
+def _name_in_list(path: str) -> str:
+    """Return that an element of a list is named in a path, where only an index is possible."""
+    found = _BY_NAME.match(path)
+    if found is None or "/metadata/" in path:
+        return ""
+    return (
+        f"`{found[1]}` is a list, whose elements have an index and no name: write `{found[1]}/"
+        "{{ elementIndex }}` in a `foreach`"
+    )
 
 
 def names_without_anchor(policy: Policy) -> Iterator[Diagnostic]:

@@ -332,7 +332,7 @@ def _merged_kinds(rule: RuleNode, kinds: KindTable) -> list[tuple[str, str]]:
     filters = rule.match.effective
     if not all(one.kinds for one in filters):
         return []
-    served = [tuple(kinds_served(text, kinds)) for one in filters for text in one.kinds]
+    served = [kinds_served(text, kinds) for one in filters for text in one.kinds]
     return [pair for one in served for pair in one] if all(served) else []
 
 

@@ -144,6 +144,8 @@ def _malformed(text: str, known: frozenset[tuple[str, str]]) -> str:
     if _SEPARATOR.search(text):
         return "write each kind as an item of the list"
     kind, _, group = text.partition(".")
+    if "/" in text:
+        group, _, kind = text.partition("/")  # `networking.k8s.io/Ingress` lacks the version
     return f"did you mean `{group}/*/{kind}`?" if group and (group, kind) in known else ""
 
 
@@ -155,7 +157,9 @@ def unknown_target_kinds(
         for rule in policy.rules:
             for path, api_version, kind in target_kinds(rule.tree):
                 group = split_api_version(api_version)[0]
-                meant = "" if (group, kind) in known else _meant(group, kind, known)
+                meant = ""
+                if (group, kind) not in known:
+                    meant = _meant(group, kind, known, is_written=True)
                 if meant:
                     text = f"no object has the kind `{kind}`"
                     if meant.rpartition("/")[2] == kind:
@@ -203,8 +207,13 @@ def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
     }
 
 
-def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
-    """Return the likely kind, with its group if a different one was given, or ""."""
+def _meant(
+    group: str, kind: str, known: frozenset[tuple[str, str]], *, is_written: bool = False
+) -> str:
+    """Return the likely kind, with its group if a different one was given, or "".
+
+    `is_written` is whether the core group is written, and not just a missing group.
+    """
     if "." in group and not any(matches(group, its_group) for its_group, _ in known):
         return ""  # a third-party group may have any kinds
     elsewhere = sorted(its_group for its_group, name in known if name == kind)
@@ -213,7 +222,9 @@ def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
     names = _spelled(known)
     if kind.lower() in names:
         return names[kind.lower()]
-    return names.get(nearest(kind, names, _NEAR), "") if group not in {"", "*"} else ""
+    if group in {"", "*"}:
+        return names.get(nearest(kind, names, _NEAR), "") if is_written else ""
+    return names.get(nearest(kind, names, _NEAR), "")
 
 
 def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
@@ -376,6 +387,7 @@ def unused_values(
     by_name: dict[str, set[str]] = {}
     for key, names in rules.items():
         by_name.setdefault(key.rpartition("/")[2], set()).update(names)
+    yield from _values_of_requests(values.document, values.global_values)
     for kind, policy, name, path in values.entries:
         own = by_name.get(policy)
         if kind == "policy":
@@ -390,6 +402,22 @@ def unused_values(
         if not known:
             text = f"the values are for the {kind} `{name}`, which {where}"
             yield warn(values.document, "KV073", text, path)
+
+
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+def _values_of_requests(document: Document, values: Mapping[str, object]) -> Iterator[Diagnostic]:
+    """KV073: a typo of `request.operation`, or an operation that requests do not have."""
+    for name, value in values.items():
+        path = ("globalValues", name)
+        if name == "request.operation" and isinstance(value, str) and value not in _OPERATIONS:
+            near = nearest(value, _OPERATIONS)
+            hint = f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS)}"
+            yield warn(document, "KV073", f"`{value}` is not an operation: {hint}", path)
+        elif nearest(name, ["request.operation"], _NEAR) and name != "request.operation":
+            text = f"no rule reads `{name}`: did you mean `request.operation`?"
+            yield warn(document, "KV073", text, path)
 
 
 # Bindings of Kubernetes' admission policies without a policy, and policies without a binding.
@@ -490,6 +518,13 @@ def unused_cel_exceptions(
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs"))
         for index, ref in enumerate(exception.policies):
             own = kinds.get(ref.name, [])
+            if ref.kind in {"ClusterPolicy", "Policy"}:
+                text = (
+                    "exceptions of policies.kyverno.io are for policies in CEL: write one of "
+                    f"kyverno.io/v2 for the {ref.kind}"
+                )
+                yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, "kind"))
+                continue
             if ref.kind in own:
                 continue
             text = f"the exception is for the {ref.kind} `{ref.name}`, which was not passed"

@@ -1,13 +1,14 @@
 """All checks, in the order in which they run."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from kyvsim.linting import (
     cel_fields,
     cel_matching,
     cel_mutations,
+    cel_types,
     cel_validations,
     documents,
     expressions,
@@ -17,6 +18,7 @@ from kyvsim.linting import (
     patches,
     patterns,
     queries,
+    query_types,
     references,
     requests,
     rules,
@@ -109,6 +111,10 @@ CHECKS: Final = (
     _expressions(
         cel_validations.absent_objects, KV248="expression: oldObject.spec.type != 'LoadBalancer'"
     ),
+    _cel(
+        cel_validations.old_objects_of_deletions,
+        KV248="expression: oldObject.spec.type != 'LoadBalancer'",
+    ),
     _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
     _expressions(cel_validations.unread_variables, KV242="name: team"),
     _expressions(
@@ -143,10 +149,15 @@ CHECKS: Final = (
     _expressions(
         cel_fields.field_problems,
         KV323="expression: \"object.metadata.labels.team != ''\"",
-        KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
         KV329='key: "{{ request.object.spec.hostNetwork }}"',
         KV344="expression: object.spec.resources.requests.storage <= '10Gi'",
+    ),
+    _expressions(
+        cel_types.type_problems,
+        KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
+        KV327='healthCheckNodePort: "30000"',
+        KV350='key: "{{ request.object.spec.ports.port }}"',
     ),
     _expressions(cel_mutations.unknown_operations, KV326='op: "set"'),
     _documents(
@@ -182,8 +193,11 @@ CHECKS: Final = (
         KV327='healthCheckNodePort: "30000"',
     ),
     _files(
-        lambda given: fields.misspelt_paths(given.policies, given.kinds),
+        lambda given: query_types.typed_expressions(given.policies, given.kinds, given.exceptions),
         KV328='key: "{{ request.object.spec.tpye }}"',
+        KV349="value: Nodeport",
+        KV350='key: "{{ request.object.spec.ports.port }}"',
+        KV222="key: request.object.metadata.name",
     ),
     _files(
         lambda given: references.unknown_target_kinds(
@@ -244,6 +258,12 @@ CHECKS: Final = (
         KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
     ),
     _cel(
+        lookups.unmatched_images_in_cel,
+        KV325="expression: \"object.spec.tpye != 'NodePort'\"",
+        KV334="ghcr.io/example/web",
+    ),
+    _cel(lookups.unknown_resources_in_cel, KV163="resources: [service]"),
+    _cel(
         cel_validations.templates_in_messages, KV333='message: "{{ request.name }} is a NodePort."'
     ),
     _expressions(cel_matching.versions_as_groups, KV332="apiGroups: [v1]"),
@@ -260,14 +280,20 @@ CHECKS: Final = (
     _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
     _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),
     _files(
-        lambda given: fields.unknown_pattern_fields(given.policies, given.kinds),
+        lambda given: fields.unfitting_patterns(given.policies, given.kinds),
         KV225="=(hostNetwrk): false",
+        KV349="value: Nodeport",
+        KV350='key: "{{ request.object.spec.ports.port }}"',
     ),
 )
 
 
+@lru_cache(maxsize=8)
+def _checks_for(subjects: tuple[CheckSubject, ...]) -> tuple[Check, ...]:
+    return tuple(check for check in CHECKS if check.subject in subjects)
+
+
 def run_checks(subjects: tuple[CheckSubject, ...], on: Any) -> Iterator[Diagnostic]:
     """Yield the diagnostics of the checks for some subjects, with `on` as their argument."""
-    for check in CHECKS:
-        if check.subject in subjects:
-            yield from check.run(on)
+    for check in _checks_for(subjects):
+        yield from check.run(on)

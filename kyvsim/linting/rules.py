@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations, islice
+from itertools import islice
 from operator import eq
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
+from kyvsim.linting.matching import filters_apart
 from kyvsim.linting.traversal import joined_texts, nodes_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
@@ -37,21 +38,27 @@ def never_matches(policy: Policy) -> Iterator[Diagnostic]:
     for subject in rules_under_check(policy):
         match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
         filters = () if match.any else match.all or ()
-        operations = [set(one.operations) for one in filters if one.operations]
-        kinds = [
-            {parse_kind_selector(text).kind for text in one.kinds}
-            for one in filters
-            if one.kinds and not any(map(has_wildcard, one.kinds))
-        ]
-        for name, sets in (("operation", operations), ("kind", kinds)):
-            if any(a.isdisjoint(b) for a, b in combinations(sets, 2)):
-                text = (
-                    f"the rule never matches: the filters of `match.all` have no {name} in common"
-                )
-                yield warn(policy.document, "KV206", text, (*match.path, "all"))
+        criterion = filters_apart(filters)
+        if criterion:
+            text = f"the rule never matches: filters of `match.all` have no {criterion} in common"
+            yield warn(policy.document, "KV206", text, (*match.path, "all"))
+        if _only_deletes(match) and _changes_requests(subject.rule):
+            text = (
+                "the rule never acts: it only matches DELETE, and deleted objects are not changed "
+                "or verified"
+            )
+            yield warn(policy.document, "KV206", text, match.path)
         if exclude and _excludes_all(match, exclude) and not any(check_empty_match(subject)):
             text = "the rule never matches: its exclude block covers everything that it matches"
             yield warn(policy.document, "KV206", text, exclude.path)
+
+
+def _only_deletes(match: MatchBlock) -> bool:
+    return bool(match.effective) and all(one.operations == ("DELETE",) for one in match.effective)
+
+
+def _changes_requests(rule: Rule) -> bool:
+    return bool(rule.tree.verify_images) or bool(rule.tree.mutate and not rule.mutates_existing)
 
 
 def _excludes_all(match: MatchBlock, exclude: MatchBlock) -> bool:

@@ -18,7 +18,7 @@ class StepKind(StrEnum):
 
     INDEX = "index"
     """The kinds that a rule can match."""
-    UNASKED = "not asked"
+    NOT_EVALUATED = "not evaluated"
     """Why a controller did not evaluate a rule for objects of the kind."""
     MATCH = "match"
     EXCLUDE = "exclude"
@@ -129,7 +129,7 @@ class RuleExplanation(NamedTuple):
         """Whether the rule applied to the object."""
         decisive = (
             StepKind.INDEX,
-            StepKind.UNASKED,
+            StepKind.NOT_EVALUATED,
             StepKind.MATCH,
             StepKind.EXCLUDE,
             StepKind.CONCERN,

@@ -35,7 +35,7 @@ from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line
 SHOWN_WORDS: Mapping[str, str] = {
     "silent": "no result",
     "unconcerned": "no match",
-    StepKind.UNASKED.value: "not run",
+    StepKind.NOT_EVALUATED.value: "not run",
 }
 """Texts and pages show these words in place of those of the JSON document."""
 

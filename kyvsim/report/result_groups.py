@@ -85,6 +85,8 @@ _MOST_CAUSES: Final = 50
 _MOST_WHOLE: Final = 3
 """Number of equal results that are shown in full; of more, only the first one."""
 _MOST_LISTED: Final = 10
+_MOST_KEPT: Final = _MOST_LISTED + 1
+"""A single further position takes no more lines than its number, so it is listed, too."""
 """Number of further equal results that are listed."""
 _LONG: Final = 1000
 """Longer wordings, in characters, are identified by a digest."""
@@ -172,7 +174,7 @@ class ChunkGroups:
         An object is rendered while there are too few positions: joining the parts may need it.
         """
         examples = self._examples
-        if all(examples.get(kind, 0) > _MOST_LISTED for kind in kinds):
+        if all(examples.get(kind, 0) > _MOST_KEPT for kind in kinds):
             for kind in kinds:
                 self._numbers[kind] = self._numbers.get(kind, 0) + 1
             return True
@@ -235,7 +237,7 @@ class _ResultGroup:
     def add(self, block: ObjectBlock, name: str) -> None:
         """Count a result of an object."""
         self.count += 1
-        if len(self.members) <= _MOST_LISTED:
+        if len(self.members) <= _MOST_KEPT:
             self.members.append((block.title, block.place, name))
 
 
@@ -326,7 +328,7 @@ class ResultGroups:
         This is so if all its results were shown for others and there are enough positions.
         """
         known = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
-        groups = [group for group in known if group and group.count > _MOST_LISTED]
+        groups = [group for group in known if group and group.count > _MOST_KEPT]
         if len(groups) < len(kinds):
             return False
         for group in groups:
@@ -417,11 +419,12 @@ class ResultGroups:
         if not number:
             return ""
         lines = [f"{INDENT}{how} {counted(number, f'more {what}')}:\n"]
-        for about, place, rule in group.members[shown : shown + _MOST_LISTED]:
+        room = _MOST_KEPT if number == _MOST_KEPT else _MOST_LISTED
+        for about, place, rule in group.members[shown : shown + room]:
             named = f"{about} ({rule})" if with_rules and rule != group.first.name else about
             lines.append(placed_line(f"{INDENT}  {named}", place, self._layout, f"{INDENT}    "))
-        if number > _MOST_LISTED:
-            rest = f"… {counted(number - _MOST_LISTED, f'more {what}')} (--show all)"
+        if number > room:
+            rest = f"… {counted(number - room, f'more {what}')} (--show all)"
             lines.append(f"{INDENT}  {self._layout.paint('dim', rest)}\n")
         return "".join(lines)
 

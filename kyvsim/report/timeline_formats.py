@@ -134,7 +134,7 @@ def left_out(simulation: Simulation, *, every: bool) -> int:
 def ending_word(rule: RuleExplanation) -> str:
     """Return the result of a rule: from its results, or from its steps if it has none."""
     if _is_not_run(rule):
-        return StepKind.UNASKED.value
+        return StepKind.NOT_EVALUATED.value
     if rule.results or not rule.applied:
         return verdict_word(rule)
     for step in reversed(rule.steps):
@@ -149,7 +149,7 @@ def ending_word(rule: RuleExplanation) -> str:
 
 
 def _is_not_run(rule: RuleExplanation) -> bool:
-    return any(step.kind is StepKind.UNASKED for step in rule.steps)
+    return any(step.kind is StepKind.NOT_EVALUATED for step in rule.steps)
 
 
 _WORD = 11

@@ -48,6 +48,8 @@ class Type(NamedTuple):
     scalar: str = ""
     sequence: ListType | None = None
     mapping: MapType | None = None
+    values: tuple[str, ...] = ()
+    """The only strings that an API server accepts; () for any."""
 
 
 TypeRef: TypeAlias = int | str | Type
@@ -94,7 +96,7 @@ def read_type(written: Json) -> TypeRef:
     booleans, any of them); `*` is any value, replaced as a whole; `+` is any value, whose maps
     merge. `{p, e, x}` is a map: its fields, the type of others, whether it is replaced. `{a}`,
     `{s}` and `{m, k, d}` are lists of the type named there: replaced, a set, or with keys and
-    their defaults.
+    their defaults. `{v}` is a string with one of these values.
     """
     if isinstance(written, int):
         return written
@@ -104,6 +106,8 @@ def read_type(written: Json) -> TypeRef:
         fields = {name: read_type(one) for name, one in written.get("p", {}).items()}
         others = read_type(written["e"]) if "e" in written else None
         return Type(mapping=MapType(fields, others, bool(written.get("x"))))
+    if "v" in written:
+        return Type(STRING, values=tuple(written["v"]))
     letter = next(one for one in "asm" if one in written)
     keys = {"a": None, "s": (), "m": tuple(written.get("k", ()))}[letter]
     return Type(sequence=ListType(read_type(written[letter]), keys, written.get("d", {})))
@@ -202,6 +206,9 @@ def short_type(schema: SchemaWords, named: Definitions, *, open_fields: bool = F
         return "n"
     if kind == "boolean":
         return "b"
+    values = schema.get("enum")
+    if kind == "string" and values and all(one.__class__ is str for one in values):
+        return {"v": values}
     if kind == "string":
         return "s" if (schema.get("format") or "") in _UNTYPED_FORMATS_END else "u"
     return "+"

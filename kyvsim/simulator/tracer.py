@@ -138,7 +138,7 @@ class SimulationTracer:
 
         `record` adds the steps that led to this decision.
         """
-        step = Step(StepKind.UNASKED, answer=False, note=why)
+        step = Step(StepKind.NOT_EVALUATED, answer=False, note=why)
         self._record(policy, rules, subject, step, record)
 
     def defer(

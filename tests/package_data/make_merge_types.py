@@ -1,13 +1,15 @@
 """Make kyvsim/schema/merge_types.jsonl: the types of Kubernetes 1.32 as structured merges see them.
 
-Usage: make_merge_types.py FOLDER > kyvsim/schema/merge_types.jsonl
+Usage: make_merge_types.py FOLDER SOURCES > kyvsim/schema/merge_types.jsonl
 
 FOLDER is `pkg/openapiclient/builtins/1.32` of sigs.k8s.io/kubectl-validate: one OpenAPI v3 document
-for each group and version, the schemas by which the reference merges. `read_type` of
+for each group and version, the schemas by which the reference merges. SOURCES is k8s.io/api of the
+newest release: the schemas lack the values of its types that are marked `+enum`. `read_type` of
 kyvsim/schema/merge_types.py says how a type is written.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -19,6 +21,37 @@ METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 FIXED = {QUANTITY: "u", RAW: "*"}
 """Types that the reference writes out in its code."""
 GVK = "x-kubernetes-group-version-kind"
+OPEN = re.compile("Condition|Reason|ModifyVolumeStatus")
+"""Types to which components, or later releases, may add values."""
+ENUM = re.compile(r"// \+enum\n(?://.*\n)*type (\w+) string\n")
+CONSTANT = re.compile(r"^\s+\w+ +(?:= )?(\w+)(?: += |\()(\"[^\"]*\")", re.MULTILINE)
+STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FIELD = re.compile(r"^\t\w+ +(\[\])?\*?(?:(\w+)\.)?(\w+) +`json:\"(\w+)", re.MULTILINE)
+
+
+def enumerations(sources: Path) -> dict[tuple[str, str], tuple[bool, list[str]]]:
+    """Return whether it is a list, and the values, of each field of a struct that has an enum."""
+    texts = {
+        f"{path.parent.parent.name}.{path.parent.name}": path.read_text("utf-8")
+        for path in sorted(sources.glob("*/*/types.go"))
+    }
+    enums = {}
+    for package, text in texts.items():
+        values = CONSTANT.findall(text)
+        for name in ENUM.findall(text):
+            found = {json.loads(value) for kind, value in values if kind == name}
+            is_whole = not re.search(rf"= {name}\((?!\")", text)  # a constant of another type
+            if found and is_whole and not OPEN.search(name):
+                enums[package, name] = sorted(found)
+    fields = {}
+    for package, text in texts.items():
+        for struct, body in STRUCT.findall(text):
+            for many, prefix, name, field in FIELD.findall(body):
+                version = prefix.removeprefix("core")
+                found = enums.get((f"core.{version}" if prefix else package, name))
+                if found:
+                    fields[f"io.k8s.api.{package}.{struct}", field] = (bool(many), found)
+    return fields
 
 
 class Table:
@@ -39,12 +72,16 @@ class Table:
         return self.numbers[name]
 
 
-def make(folder: Path) -> str:
+def make(folder: Path, sources: Path) -> str:
     """Return the table in lines of JSON: the numbers of kinds and of metadata, then each type."""
-    table, kinds = Table(), {}
+    table, kinds, enums = Table(), {}, enumerations(sources)
     for path in sorted(folder.glob("*/**/*.json")):
         document = json.loads(path.read_text("utf-8"))
         schemas = document["components"]["schemas"]
+        for (name, field), (is_list, values) in enums.items():
+            if field in schemas.get(name, {}).get("properties", ()):
+                schema = schemas[name]["properties"][field]
+                (schema["items"] if is_list else schema)["enum"] = values
         group = path.parent.name if path.parent.parent.name == "apis" else ""
         api_version = f"{group}/{path.stem}" if group else path.stem
         found = kinds.setdefault(api_version, {})
@@ -58,4 +95,4 @@ def make(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(make(Path(sys.argv[1])))
+    sys.stdout.write(make(Path(sys.argv[1]), Path(sys.argv[2])))

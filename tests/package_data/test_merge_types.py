@@ -9,11 +9,34 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "kyvsim" / "schema" / "merge_types.jsonl"
 MODULES = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
+SOURCES = MODULES / "k8s.io/api@v0.36.3"
 SCHEMAS = (
     MODULES
     / "sigs.k8s.io/kubectl-validate@v0.0.5-0.20260105161640-a97ccfaca20b"
     / "pkg/openapiclient/builtins/1.32"
 )
+
+
+GO = """
+// +enum
+type Protocol string
+
+const (
+\t// A comment.
+\tTCP Protocol = "TCP"
+\tUDP Protocol = "UDP"
+)
+
+type Other string
+
+const A Other = "A"
+
+type Rule struct {
+\tProtocol *Protocol `json:"protocol,omitempty"`
+\tPorts []Protocol `json:"ports"`
+\tType Other `json:"type"`
+}
+"""
 
 
 @pytest.fixture
@@ -22,9 +45,9 @@ def make(script):
 
 
 def test_the_table_is_what_the_script_makes(make):
-    if not SCHEMAS.exists():
+    if not SCHEMAS.exists() or not SOURCES.exists():
         pytest.skip("the schemas of Kubernetes are not here")
-    assert make(SCHEMAS) == TABLE.read_text("utf-8")
+    assert make(SCHEMAS, SOURCES) == TABLE.read_text("utf-8")
 
 
 def test_what_the_script_makes_of_a_document(make, tmp_path):
@@ -33,6 +56,14 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
         "Part": {
             "type": "object",
             "properties": {"id": {"type": "string", "default": ""}, "n": {"type": "integer"}},
+        },
+        "io.k8s.api.example.v1.Rule": {
+            "type": "object",
+            "properties": {
+                "protocol": {"type": "string"},
+                "ports": {"type": "array", "items": {"type": "string"}},
+                "type": {"type": "string"},
+            },
         },
         "Thing": {
             "type": "object",
@@ -50,6 +81,7 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
                     "x-kubernetes-patch-merge-key": "id",
                 },
                 "free": {"type": "object"},
+                "rule": {"$ref": "#/components/schemas/io.k8s.api.example.v1.Rule"},
                 "whole": {"type": "array", "items": {"type": "boolean"}},
             },
         },
@@ -59,16 +91,27 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
     folder = tmp_path / "apis" / "example.com"
     folder.mkdir(parents=True)
     (folder / "v1.json").write_text(json.dumps({"components": {"schemas": schemas}}))
-    assert [json.loads(line) for line in make(tmp_path).splitlines()] == [
+    sources = tmp_path / "sources"
+    (sources / "example/v1").mkdir(parents=True)
+    (sources / "example/v1/types.go").write_text(GO)
+    assert [json.loads(line) for line in make(tmp_path, sources).splitlines()] == [
         {"kinds": {"example.com/v1": {"Thing": 0}}, "metadata": 1},
         {
             "p": {
                 "free": {"e": "+"},
                 "metadata": 1,
                 "parts": {"m": 2, "k": ["id"], "d": {"id": ""}},
+                "rule": 3,
                 "whole": {"a": "b"},
             }
         },
         {"p": {"name": "s"}},
         {"p": {"id": "s", "n": "n"}},
+        {
+            "p": {
+                "ports": {"a": {"v": ["TCP", "UDP"]}},
+                "protocol": {"v": ["TCP", "UDP"]},
+                "type": "s",
+            }
+        },
     ]

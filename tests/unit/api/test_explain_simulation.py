@@ -101,7 +101,7 @@ REASONS = {
     "admission is off": (
         VALIDATES,
         NEW,
-        "not asked",
+        "not evaluated",
         "admission: false",
     ),
     "another operation": (policy(more=", operations: [DELETE]"), NEW, "unconcerned", '["DELETE"]'),
@@ -109,14 +109,14 @@ REASONS = {
     "the reported reading": (
         policy("  background: false"),
         f"settings: {{model: background-gates-generate}}\n{NEW}",
-        "not asked",
+        "not evaluated",
         "background: false",
     ),
     **{
         f"a condition in CEL of a {kind}": (
             IN_CEL % (kind, "CREATE", "x", does),
             NEW,
-            "not asked",
+            "not evaluated",
             'object.metadata.name found "web"',
         )
         for kind, does in (GENERATES, MUTATES)
@@ -124,7 +124,7 @@ REASONS = {
     "another operation in CEL": (
         IN_CEL % (MUTATES[0], "UPDATE", "w", MUTATES[1]),
         NEW,
-        "not asked",
+        "not evaluated",
         "not registered for such requests",
     ),
     "it is generated for in CEL": (
@@ -139,7 +139,7 @@ REASONS = {
             "webhookConfiguration: {matchConditions: [{name: never, expression: 'false'}]}",
         ),
         NEW,
-        "not asked",
+        "not evaluated",
         "conditions of its webhook",
     ),
 }
@@ -188,13 +188,13 @@ def test_objects_that_are_older_than_a_policy_are_told_of(told):
     story = f"objects: [{MAP % 'old'}]\nsteps: [{{wait: 1s}}]\n"
     before, (actor, rules, why) = told(policy(), story, "ConfigMap/old")
     assert before == ("admission", [], "there were no policies")
-    assert (actor, rules) == ("policy", [("copies", "not asked")])
+    assert (actor, rules) == ("policy", [("copies", "not evaluated")])
     assert "`generateExisting` is not true" in why
 
 
 def test_what_the_background_controller_makes_is_not_heard_of(told):
     ((_, rules, why),) = told(policy(), NEW, "ConfigMap/copy")
-    assert rules == [("copies", "not asked")]
+    assert rules == [("copies", "not evaluated")]
     assert "skipBackgroundRequests" in why
 
 

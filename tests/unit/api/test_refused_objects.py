@@ -154,6 +154,22 @@ def told(*objects):
             "must be base64 (`stringData` takes plain text)",
         ),
         (other("v1", "Secret", data={"a": "YQ"}), "data/a", "must be base64"),
+        (
+            pod(restartPolicy="always"),
+            "spec/restartPolicy",
+            'has an unknown value: did you mean `Always`?: "always"',
+        ),
+        (pod(hostNetwrk=True), "spec/hostNetwrk", "is not a field: did you mean `hostNetwork`?"),
+        (
+            pod(container={"limits": {"cpu": 1}}),
+            "spec/containers/0/limits",
+            "is not a field: it is in `resources.limits`",
+        ),
+        (
+            {**workload(), "apiVersion": "v1"},
+            "apiVersion",
+            "has no such kind: did you mean `apps/v1`?",
+        ),
         (other("v1", "ConfigMap", binaryData={"a": "%"}), "binaryData/a", "must be base64"),
     ],
 )
@@ -171,6 +187,8 @@ def test_what_no_request_gets_past(obj, path, what):
         pod({"ownerReferences": [OWNER], "labels": {"a.b/c": "D-e_1"}, "annotations": {"x": ""}}),
         pod(container={"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}, "unknown": 1}),
         pod(container={"livenessProbe": {"httpGet": {"port": 80}}}, nodeName=None),
+        pod(restartPolicy="", dnsPolicy="None", somethingOfTomorrow=1),
+        other("example.com/v1", "Deployment", spec={"replicas": "many"}),
         pod({"generateName": "a-", "name": None}),
         pod({"ownerReferences": []}, volumes=[{"name": "v"}], container={"volumeMounts": [MOUNT]}),
         workload(),

@@ -107,7 +107,7 @@ def test_a_path_that_is_a_slip(told, path, rule, meant):
 @pytest.mark.parametrize(
     ("path", "rules"),
     [
-        ("'/spec/hostNetwork'", [PODS]),
+        ("'/spec/hostname'", [PODS]),
         ("'/spec/somethingOfTomorrow'", [PODS]),
         ("'/spec/containers/' + string(size(object.spec.containers)) + '/image'", [PODS]),
         ("'/spec/' + object.spec.nodeName + '/image'", [PODS]),

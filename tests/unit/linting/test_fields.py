@@ -3,10 +3,10 @@ import pytest
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.linting.fields import (
     deprecated_fields,
-    misspelt_paths,
     mistyped_values,
-    unknown_pattern_fields,
+    unfitting_patterns,
 )
+from kyvsim.linting.query_types import typed_expressions
 
 # deprecated fields
 
@@ -180,9 +180,9 @@ def test_types_of_targets_count(remarks):
     ],
 )
 def test_misspelled_paths(remarks, expression, near):
-    condition = {"key": f"{{{{ {expression} }}}}", "operator": "Equals", "value": "x"}
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": "AnyIn", "value": ["x"]}
     rule = matching("Pod", validate={"deny": {"conditions": {"any": [condition]}}})
-    found = remarks(lambda policy: misspelt_paths([policy], {}), rule)
+    found = remarks(lambda policy: typed_expressions([policy], {}), rule)
     assert [code for code, _, _ in found] == (["KV328"] if near else [])
     assert all(f"`{near}`" in text for _, _, text in found)
 
@@ -200,5 +200,5 @@ def test_misspelled_paths(remarks, expression, near):
 )
 def test_patterns_of_elements(remarks, path, pattern, found):
     rule = {"validate": {"foreach": [{"list": path, "pattern": pattern}]}}
-    places = remarks(lambda policy: unknown_pattern_fields([policy], {}), rule)
+    places = remarks(lambda policy: unfitting_patterns([policy], {}), rule)
     assert [where.rpartition("/")[2] for _, where, _ in places] == found

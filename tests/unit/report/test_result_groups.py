@@ -61,6 +61,15 @@ def test_of_four_equal_results_the_first_lists_the_positions_of_the_others():
     assert lines[at + 4].split() == ["e", "e.yaml:1:1"]
 
 
+@pytest.mark.parametrize(("number", "listed", "left"), [(11, 10, 0), (12, 11, 0), (13, 10, 2)])
+def test_no_single_position_is_left_out(number, listed, left):
+    lines = told([block(f"o{one}", RED) for one in range(number)]).splitlines()
+    at = lines.index(f"        same finding on {number - 1} more objects:")
+    listed_lines = [line for line in lines[at + 1 :] if ".yaml:1:1" in line]
+    assert len(listed_lines) == listed
+    assert any("more objects (--show all)" in line for line in lines) == bool(left)
+
+
 def test_what_is_of_no_kind_is_always_shown():
     text = told([block(name, ResultKey("")) for name in "abcde"])
     assert text.count("FAIL") == 5
@@ -180,7 +189,7 @@ def test_an_object_is_counted_when_there_are_enough_positions():
         one.add(found)
     counted = [found for found in blocks if other.counts([RED, BLUE]) or other.add(found)]
     assert "".join(one.lines()) == "".join(other.lines())
-    assert [found.title for found in counted] == [f"o{number}" for number in range(11, 20)]
+    assert [found.title for found in counted] == [f"o{number}" for number in range(12, 20)]
 
 
 def test_sizes_say_what_was_changed_and_created():

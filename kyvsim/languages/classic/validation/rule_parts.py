@@ -183,14 +183,27 @@ _KEY = (
 _BARE_NUMBER = r"(?:[<>]=?|[!=]=)\s*(\d+(?:\.\d+)?)(?![\w`])"
 
 
+_OTHERS = (
+    (r"^\s*\w+(?:-\w+)+", "a name with `-` needs double quotes"),
+    (r"(?<!\[)\?.*:", "JMESPath has no `a ? b : c`: write `a && b || c`"),
+    (r"\.\d", "an element of a list is in brackets: `[0]`"),
+    (r"\s(?:and|or|not)\s|^\s*not\s", "the operators are `&&`, `||` and `!`"),
+    (r"\sin\s", "a list is searched with `contains(list, value)`"),
+    (r"(?<![=!<>])=(?!=)", "equality is `==`"),
+    (r"\s[-+*/%]\s", "arithmetic is done by functions, such as `add`, `subtract` and `multiply`"),
+    (r"\.\w+\(", "functions are not methods: write `starts_with(value, 'a')`"),
+)
+"""Signs of other languages, with what JMESPath has instead."""
+
+
 def note_on_syntax(text: str) -> str:
-    """Return how to write a key or number that cannot be parsed, or ""."""
+    """Return how to write what cannot be parsed, or ""."""
     number = re.search(_BARE_NUMBER, text)
     if number:
         return f"note: numbers are in backticks in JMESPath: write `` `{number[1]}` ``"
     found = re.search(_KEY, text)
     if found is None:
-        return ""
+        return next((f"note: {note}" for sign, note in _OTHERS if re.search(sign, text)), "")
     owner = found["map"] or found["owner"] or found["field"]
     key = found["name"] or found["dashed"] or found["index"]
     return (

@@ -1,0 +1,238 @@
+"""Checks of CEL by the types of the matched kinds, as an API server checks admission policies."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.cel import types
+from kyvsim.cel.checker import Checked, check
+from kyvsim.cel.environment import StructType
+from kyvsim.cel.nodes import Call, Literal, Node, StructLiteral
+from kyvsim.cel.types import DYN, CelType, Substitutions, list_of, map_of
+from kyvsim.cel.unparse import written
+from kyvsim.linting.cel_policy import (
+    CelPolicy,
+    ParsedExpression,
+    changed_types,
+    element_of,
+    field_of,
+    matched_types,
+)
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
+
+_MARK = "\0"
+"""The start of the names of types that expressions only read."""
+_SCALARS: Mapping[str, CelType] = {STRING: types.STRING, BOOLEAN: types.BOOL}
+_COMPARED: Mapping[str, str] = {
+    **dict.fromkeys(("_==_", "_!=_"), "is never equal to"),
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), "cannot be compared with"),
+    "@in": "is never in",
+}
+_NOUNS: Mapping[str, str] = {
+    "bool": "a boolean",
+    "double": "a number",
+    "int": "a number",
+    "list": "a list",
+    "map": "a map",
+    "string": "a string",
+}
+
+
+def _cel_type(found: Type | None, name: str, number: CelType) -> CelType:
+    """Return the type of values of a type; objects have a name that is the path to them.
+
+    `number` is the type of numbers: those of requests can be of both types.
+    """
+    if found is None or (found.scalar and (found.sequence or found.mapping)):
+        return DYN
+    if found.sequence is not None:
+        return list_of(_cel_type(element_of(found), name, number))
+    if found.mapping is None:
+        return number if found.scalar == NUMERIC else _SCALARS.get(found.scalar, DYN)
+    if found.mapping.others is None:
+        return types.struct(name)
+    return (
+        DYN
+        if found.mapping.fields
+        else map_of(types.STRING, _cel_type(field_of(found, ""), name, number))
+    )
+
+
+class _KindFields(Mapping[str, Mapping[str, CelType]]):
+    """The fields of objects by the name of their type; those of a kind on demand."""
+
+    def __init__(
+        self, known: Mapping[str, Mapping[str, CelType]], kind: Type, number: CelType
+    ) -> None:
+        self._number = number
+        self._known = dict(known)
+        self._kind = kind
+
+    def __getitem__(self, name: str) -> Mapping[str, CelType]:
+        if name not in self._known and name.startswith(_MARK):
+            found = _at(self._kind, name)
+            fields = found.mapping.fields if found is not None and found.mapping else {}
+            self._known[name] = (
+                {
+                    field: _cel_type(field_of(found, field), f"{name}.{field}", self._number)
+                    for field in fields
+                }
+                if found
+                else {}
+            )
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, name: str, field: str, kind: CelType) -> None:
+        """Add a field to a type, such as a variable of the policy."""
+        self._known[name] = {**self._known.get(name, {}), field: kind}
+
+
+def _at(kind: Type, name: str) -> Type | None:
+    """Return the object at the path that a name is; lists represent their elements."""
+    here: Type | None = kind
+    for field in name.split(".")[1:]:
+        here = field_of(here, field) if here is not None else None
+        while here is not None and here.mapping is None:
+            here = element_of(here)
+    return here
+
+
+class _Checking(NamedTuple):
+    """The expressions of a policy, checked for one kind."""
+
+    policy: CelPolicy
+    kind: Type
+    written: Type | None
+    """The type of the objects that the policy changes, if it is the same."""
+    number: CelType
+
+    def check(self) -> Iterator[tuple[ParsedExpression, Checked]]:
+        """Yield the expressions with the types of their parts."""
+        env = self.policy.env
+        names = {(*one.path, "expression"): one.name for one in self.policy.spec.variables}
+        fields = _KindFields(env.fields, self.kind, self.number)
+        own = {"object": types.struct(_MARK), "oldObject": types.struct(_MARK)}
+        variables = tuple((name, own.get(name, kind)) for name, kind in env.variables)
+        holder = dict(env.variables).get("variables", DYN)
+        typed = env._replace(variables=variables, fields=fields)
+        if self.written is not None:
+            typed = typed._replace(structs=(self._struct, *env.structs))
+        for one in sorted(self.policy.expressions, key=lambda one: one.path not in names):
+            if self.written is None and "bject" not in one.text and "variables" not in one.text:
+                continue  # it reads nothing that has a type
+            checked = check(one.root, typed)
+            if one.path in names:
+                fields.add(holder.name, names[one.path], checked.types[one.root.id])
+            yield one, checked
+
+    def _struct(self, name: str) -> StructType | None:
+        """Return the type of a part of an apply configuration."""
+        found = _at(self.kind, name) if name.partition(".")[0] == "Object" else None
+        if found is None or found.mapping is None:
+            return None
+
+        def type_of(field: str) -> CelType:
+            return _cel_type(field_of(found, field), f"{name}.{field}", self.number)
+
+        return StructType(type_of, dict)
+
+    def problems(self) -> dict[tuple[int, int], tuple[ParsedExpression, str, str]]:
+        """Return what is wrong, by the number of the expression and the offset in it."""
+        found = {}
+        for number, (one, checked) in enumerate(self.check()):
+            calls = (node for node in one.nodes() if isinstance(node, Call))
+            nodes = {node.at: node for node in calls} if checked.issues else {}
+            for at, message in checked.issues:
+                call = nodes.get(at)
+                # Objects are maps, which the checker does not know.
+                is_certain = _MARK not in message or _indexes_list(call, checked)
+                code, text = _explained(call, message, checked)
+                if code and is_certain and "undefined" not in message:
+                    found[number, at] = (one, code, text)
+            for node in one.nodes() if self.written is not None else ():
+                problem = self._written_problem(node, checked)
+                if problem:
+                    found[number, node.at] = (one, "KV327", problem)
+        return found
+
+    def _written_problem(self, node: Node, checked: Checked) -> str:
+        """Return why an API server rejects the value that a JSON patch writes, or ""."""
+        is_patch = isinstance(node, StructLiteral) and node.type_name.lstrip(".") == "JSONPatch"
+        if not isinstance(node, StructLiteral) or not is_patch or self.written is None:
+            return ""
+        values = {field.name: field.value for field in node.fields}
+        path, value = values.get("path"), values.get("value")
+        if not isinstance(path, Literal) or value is None:
+            return ""
+        here: Type | None = self.written
+        for step in str(path.value).split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            is_map = here is not None and here.mapping is not None
+            here = here and (field_of(here, key) if is_map else element_of(here))
+        expected, given = _cel_type(here, "Object", self.number), checked.types[value.id]
+        is_object = any(
+            "Object" in types.show(one) or _MARK in types.show(one) for one in (expected, given)
+        )
+        if is_object or Substitutions().assignable((given,), (expected,)):
+            return ""
+        shown = f"{types.show(given)} instead of {types.show(expected)}"
+        return f"an API server rejects this value of `{path.value}`: {shown}"
+
+
+def _indexes_list(node: Call | None, checked: Checked) -> bool:
+    """Return whether a list is indexed with a string."""
+    if node is None or node.function != "_[_]":
+        return False
+    kinds = [checked.types[one.id].kind for one in node.arguments]
+    return kinds == ["list", "string"]
+
+
+def _noun(kind: CelType) -> str:
+    return _NOUNS.get(kind.kind, types.show(kind))
+
+
+def _explained(node: Call | None, message: str, checked: Checked) -> tuple[str, str]:
+    """Return a code and a message about an issue, ("", "") if it is no problem for all values."""
+    if "expected type of field" in message:
+        # Objects are also written as maps, and maps as objects such as `Object.metadata.labels{}`.
+        is_object = "Object" in message
+        return ("", "") if is_object else ("KV327", f"an API server rejects this value: {message}")
+    if node is None or "matching overload" not in message:
+        return "KV350", f"this is always an error: {message}"
+    parts = [node.target, *node.arguments] if node.target else list(node.arguments)
+    if any(isinstance(one, Literal) and one.value is None for one in parts):
+        return "", ""
+    if node.function in _COMPARED and isinstance(parts[0], Literal):
+        parts.reverse()
+    if node.function in _COMPARED and parts[0] and parts[1]:
+        noun = _noun(checked.types[parts[0].id])
+        text = f"`{written(parts[0])}` is {noun}, which {_COMPARED[node.function]}"
+        return "KV324", f"{text} `{written(parts[1])}`"
+    nouns = [_noun(checked.types[one.id]) for one in parts if one]
+    name = node.function.strip("_")
+    return "KV350", f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"
+
+
+def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV324, KV327, KV350: operations and values that no matched kind allows, by its types.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/policy/validating/typechecking.go, which reports
+    each kind; here only what is wrong for all kinds.
+    """
+    if policy.spec.target_match_constraints:
+        return  # `object` is also a target, of another kind
+    changed = changed_types(policy)
+    kept: dict[tuple[int, int], tuple[ParsedExpression, str, str]] | None = None
+    for kind in matched_types(policy):
+        for number in (types.INT, types.DOUBLE):
+            if kept is None or kept:
+                found = _Checking(policy, kind, kind if changed else None, number).problems()
+                kept = found if kept is None else {key: kept[key] for key in kept if key in found}
+    for one, code, text in (kept or {}).values():
+        yield policy.warn(code, text, one.path)

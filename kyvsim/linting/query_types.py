@@ -1,0 +1,451 @@
+"""Checks of JMESPath by the types of the fields that it reads."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.engine.conditions import operators
+from kyvsim.jmespath.functions import function_named
+from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
+from kyvsim.kubernetes.objects import Json, Path, contains_text
+from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.linting.fields import type_named, types_matched
+from kyvsim.linting.traversal import nodes_of, texts_of
+from kyvsim.model.diagnostic import Diagnostic, listed
+from kyvsim.model.policy import Policy, PolicyException, Rule
+from kyvsim.model.source import Document
+from kyvsim.policy.nodes import Node
+from kyvsim.policy.read import CONTEXT_SOURCES
+from kyvsim.policy.rule import ForEachGeneration, ForEachMutation, ForEachValidation, MutateTarget
+from kyvsim.policy.tree import ApiCallEntry, Condition, ConfigMapEntry, ContextEntry, VariableEntry
+from kyvsim.policy.visit import Text, TextKind, texts_within, walk
+from kyvsim.schema.hints import field_hint, value_problem
+from kyvsim.schema.merge_types import (
+    BOOLEAN,
+    DEDUCED,
+    NUMERIC,
+    STRING,
+    FindType,
+    ListType,
+    MapType,
+    Type,
+    TypeRef,
+    resolve,
+    type_finder,
+)
+
+_Types: TypeAlias = tuple[Type, ...]
+"""The possible types of a value, such as those of the kinds of a rule; () if it is unknown."""
+_LOOPS = (ForEachValidation, ForEachMutation, ForEachGeneration)
+_READING = ("request.object.", "request.oldObject.", "element.", "target.", "apiCall", "configMap")
+"""Rules without these read nothing whose type is known."""
+_ON_LISTS = frozenset(
+    {"index_expression", "flatten", "projection", "filter_projection", "value_projection"}
+)
+_EQUALITIES = frozenset({"eq", "ne"})
+_BOOLEAN = Type(BOOLEAN)
+_OPERATIONS = Type(STRING, values=("CREATE", "UPDATE", "DELETE", "CONNECT"))
+_BY_NAME: Mapping[str, _Types] = {
+    "string": (Type(STRING),),
+    "number": (Type(NUMERIC),),
+    "boolean": (_BOOLEAN,),
+    "bool": (_BOOLEAN,),
+    "object": (Type(mapping=MapType({}, DEDUCED, atomic=False)),),
+}
+"""The types of the results of functions."""
+_ARGUMENTS: Mapping[str, str] = {
+    "bool": "boolean",
+    "array[string]": "array",
+    "array[number]": "array",
+}
+"""The types of arguments by other names of functions for them."""
+
+
+def _list_of(element: TypeRef) -> Type:
+    return Type(sequence=ListType(element, None, {}))
+
+
+def _map_of(fields: Mapping[str, TypeRef], others: TypeRef | None = None) -> Type:
+    return Type(mapping=MapType(fields, others, atomic=False))
+
+
+class _Reader(NamedTuple):
+    """Finds the types of the parts of one expression, and what is wrong with them."""
+
+    expression: str
+    problems: list[tuple[str, str]]
+
+    def types(self, tree: Tree, here: _Types) -> _Types:
+        """Return the types of a part that is evaluated on a value."""
+        parts = [one for one in tree["children"] if isinstance(one, dict)]
+        match tree["type"]:
+            case "field":
+                return self._field(tree, here)
+            case "identity" | "current":
+                return here
+            case "literal":
+                return _of_literal(tree["value"])
+            case "subexpression" | "pipe":
+                return self._chain(parts, here)
+            case "function_expression":
+                return self._call(tree, parts, here)
+        found = [self.types(part, here) for part in parts[:1]]
+        if tree["type"] in _ON_LISTS:
+            return self._of_list(tree["type"], parts, found[0])
+        found += [self.types(part, here) for part in parts[1:]]
+        if tree["type"] == "or_expression":
+            return (*found[0], *found[1]) if all(found) else ()
+        if tree["type"] == "comparator":
+            self._compare(tree, found, parts)
+        # Comparisons of values that have no order are null.
+        is_boolean = tree["type"] == "not_expression" or tree.get("value") in _EQUALITIES
+        return (_BOOLEAN,) if is_boolean else ()
+
+    def _chain(self, parts: list[Tree], here: _Types) -> _Types:
+        first, *others = parts
+        here = self.types(first, here)
+        if first["type"] == "not_expression":
+            rest = self.expression.strip().removeprefix("!")
+            text = f"`!` only applies to the first name: write `!({rest})`"
+            self.problems.append(("KV350", text))
+            return ()
+        for part in others:
+            here = self.types(part, here)
+        return here
+
+    def _of_list(self, kind: str, parts: list[Tree], owner: _Types) -> _Types:
+        """Return the types of an index, a slice or a projection of a value."""
+        if kind == "value_projection":
+            self.types(parts[1], ())
+            return (_list_of(DEDUCED),)
+        elements = self._elements(parts[0], owner)
+        if kind == "index_expression":
+            return owner if parts[1]["type"] == "slice" else elements
+        if kind == "flatten":
+            flat = [resolve(one.sequence.element) if one.sequence else one for one in elements]
+            return tuple(map(_list_of, flat)) or ((_list_of(DEDUCED),) if owner else ())
+        for condition in parts[2:]:
+            self.types(condition, elements)
+        return tuple(map(_list_of, self.types(parts[1], elements))) or (_list_of(DEDUCED),)
+
+    def _written(self, tree: Tree) -> str:
+        start, end = tree.get("span", (0, 0))
+        return self.expression[start:end].strip()
+
+    def _field(self, tree: Tree, here: _Types) -> _Types:
+        name = str(tree["value"])
+        maps = [one.mapping for one in here if one.mapping is not None]
+        if maps and not any(one.fields for one in maps):
+            return ()  # labels and the like: see KV305
+        found = [resolve(ref) for one in maps if (ref := one.fields.get(name, one.others))]
+        if here and not maps:
+            owner = "a list" if any(one.sequence for one in here) else noun_of(here)
+            instead = f": write `[].{name}`" if owner == "a list" else ""
+            self.problems.append(("KV350", f"{owner} has no field `{name}`{instead}"))
+        elif maps and not found:
+            hint = field_hint(name, {field for one in maps for field in one.fields}, here)
+            if hint:
+                self.problems.append(("KV328", f"there is no field `{name}` here{hint}"))
+        return tuple(found)
+
+    def _elements(self, tree: Tree, owner: _Types) -> _Types:
+        lists = [one.sequence for one in owner if one.sequence is not None]
+        is_root = any(one.mapping and "request" in one.mapping.fields for one in owner)
+        if owner and not lists and not is_root:  # see KV301
+            text = (
+                f"`{self._written(tree) or '@'}` is {noun_of(owner)}, not a list, so this is null"
+            )
+            self.problems.append(("KV350", text))
+        return tuple(resolve(one.element) for one in lists)
+
+    def _compare(self, tree: Tree, found: list[_Types], parts: list[Tree]) -> None:
+        left, right = ({one.scalar for one in types} if types else {""} for types in found)
+        kinds = {STRING, NUMERIC, BOOLEAN}
+        if left <= kinds and right <= kinds and left.isdisjoint(right):
+            nouns = f"{noun_of(found[0])} and {noun_of(found[1])}"
+            result = "are never equal" if tree["value"] in _EQUALITIES else "cannot be compared"
+            if not any(part["type"] == "function_expression" for part in parts):  # see KV304
+                self.problems.append(("KV350", f"{nouns} {result}: `{self._written(tree)}`"))
+            return
+        for types, other in (found, found[::-1]):
+            values = {value for one in other for value in one.values}
+            problem = values and len(other) == 1 and value_problem(types, values)
+            if problem and tree["value"] in _EQUALITIES:
+                self.problems.append(("KV349", problem))
+
+    def _call(self, tree: Tree, parts: list[Tree], here: _Types) -> _Types:
+        function = function_named(tree["value"])
+        found = [() if one["type"] == "expref" else self.types(one, here) for one in parts]
+        elements = [
+            resolve(one.sequence.element) for types in found for one in types if one.sequence
+        ]
+        for one in parts:
+            if one["type"] == "expref":
+                self.types(one["children"][0], tuple(elements))
+        if function is None:
+            return ()
+        for part, types, accepted in zip(parts, found, function.arguments, strict=False):
+            given = {name for one in types for name in _names_of(one)}
+            takes = {_ARGUMENTS.get(name, name) for name in accepted}
+            if given and "any" not in takes and given.isdisjoint(takes):
+                text = (
+                    f"`{tree['value']}` takes {listed(takes)}: `{self._written(part)}` is "
+                    f"{noun_of(types)}"
+                )
+                self.problems.append(("KV350", text))
+        if function.returns == ("array",):
+            return (_list_of(DEDUCED),)
+        return _BY_NAME.get(function.returns[0], ()) if len(function.returns) == 1 else ()
+
+
+def _of_literal(value: Json) -> _Types:
+    if isinstance(value, str):
+        return (Type(STRING, values=(value,)),)
+    if isinstance(value, bool):
+        return (_BOOLEAN,)
+    if isinstance(value, int | float):
+        return (Type(NUMERIC),)
+    return (_list_of(DEDUCED),) if isinstance(value, list) else ()
+
+
+def _names_of(one: Type) -> Iterator[str]:
+    """Yield the names that functions use for the values of a type."""
+    names = {STRING: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"], "": []}
+    yield from names.get(one.scalar, ["string", "number", "boolean"])
+    if one.sequence:
+        yield "array"
+    if one.mapping:
+        yield "object"
+
+
+def noun_of(types: Iterable[Type]) -> str:
+    """Return the name of some types in a message."""
+    names = {name for one in types for name in _names_of(one)}
+    nouns = {"array": "a list", "object": "a map"}
+    return " or ".join(nouns.get(one, f"a {one}") for one in sorted(names))
+
+
+class _RuleTypes(NamedTuple):
+    """The types of what the expressions of a rule read."""
+
+    find: FindType
+    objects: _Types
+    is_cleanup: bool = False
+    """Whether there is no request, but the objects are targets."""
+    entries: Sequence[ContextEntry] = ()
+    loops: Sequence[ForEachValidation | ForEachMutation | ForEachGeneration] = ()
+    targets: Sequence[MutateTarget] = ()
+
+    def scope(self, path: Path, *, before: Path = ()) -> _Types:
+        """Return the types of the names at a place; `before` is an entry that uses earlier ones."""
+        names: dict[str, _Types] = {}
+        if self.is_cleanup:
+            names["target"] = self.objects
+        for one in self.targets:
+            if path[: len(one.path)] == one.path:
+                found = type_named(one.api_version, one.kind, self.find)
+                names["target"] = (found,) if found else ()
+        around = [one for one in self.loops if path[: len(one.path)] == one.path]
+        for level, loop in enumerate(around):
+            names["element"] = names[f"element{level}"] = self._elements(loop)
+        for entry in self.entries:
+            if entry.path == before:
+                break
+            if path[: len(entry.path) - 2] == entry.path[:-2] and "." not in entry.name:
+                names[entry.name] = self._entry(entry)
+        request: dict[str, _Types] = {"operation": (_OPERATIONS,)}
+        if not self.is_cleanup:
+            request |= {"object": self.objects, "oldObject": self.objects}
+        number = max((len(one) for one in (*names.values(), self.objects)), default=1)
+        return tuple(
+            _map_of(
+                {**_nth(names, index), "request": _map_of(_nth(request, index), DEDUCED)}, DEDUCED
+            )
+            for index in range(number or 1)
+        )
+
+    def _elements(self, loop: ForEachValidation | ForEachMutation | ForEachGeneration) -> _Types:
+        found = self.read(loop.list.strip(), self.scope(loop.path[:-1]))[0]
+        return tuple(resolve(one.sequence.element) for one in found if one.sequence)
+
+    def _entry(self, entry: ContextEntry) -> _Types:
+        base = self.base(entry)
+        query = "" if isinstance(entry, ConfigMapEntry) else entry.jmes_path
+        if isinstance(entry, ApiCallEntry | VariableEntry) and entry.default is not None:
+            return ()
+        return self.read(query, base)[0] if query and "{{" not in query else base
+
+    def base(self, entry: ContextEntry) -> _Types:
+        """Return the types of the value on which the query of an entry is evaluated."""
+        if isinstance(entry, ConfigMapEntry):
+            found = type_named("v1", "ConfigMap", self.find)
+            return (found,) if found else ()
+        if isinstance(entry, ApiCallEntry) and not entry.service:
+            return _response(entry.url_path, self.find)
+        if not isinstance(entry, VariableEntry):
+            return ()
+        scope = self.scope(entry.path, before=entry.path)
+        whole = VARIABLE.fullmatch(entry.value.strip()) if isinstance(entry.value, str) else None
+        if whole:
+            return self.read(expression_of(whole[2]), scope)[0]
+        return scope if entry.value is None and entry.jmes_path else ()
+
+    def read(self, expression: str, here: _Types) -> tuple[_Types, list[tuple[str, str]]]:
+        """Return the types of an expression, and its problems."""
+        reader = _Reader(expression, [])
+        try:
+            found = reader.types(parse(expression), here)
+            if reader.problems:  # again, with the positions that messages need
+                reader = _Reader(expression, [])
+                reader.types(parse(expression, with_spans=True), here)
+        except QuerySyntaxError:
+            return (), []
+        return found, reader.problems
+
+
+def _nth(names: Mapping[str, _Types], index: int) -> dict[str, TypeRef]:
+    return {name: one[min(index, len(one) - 1)] if one else DEDUCED for name, one in names.items()}
+
+
+def _response(url_path: str, find: FindType) -> _Types:
+    """Return the type of the response to a call of the Kubernetes API; () if it is unknown."""
+    steps = (
+        VARIABLE.sub(lambda one: f"{one[1]}\0", url_path).partition("?")[0].strip("/").split("/")
+    )
+    if steps[0] not in {"api", "apis"} or len(steps) < 3:
+        return ()
+    api_version, rest = steps[1], steps[2:]
+    if steps[0] == "apis":
+        api_version, rest = "/".join(steps[1:3]), steps[3:]
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        rest = rest[2:]
+    group = api_version.rpartition("/")[0]
+    kind = kind_of_plural(group, rest[0]) if rest and "\0" not in f"{api_version}{rest[0]}" else ""
+    found = type_named(api_version, kind, find) if kind else None
+    if found is None or len(rest) > 2 or rest[-1] == "":
+        return ()
+    if len(rest) > 1:
+        return (found,)
+    own: dict[str, TypeRef] = dict.fromkeys(("apiVersion", "kind"), Type(STRING))
+    return (_map_of({**own, "metadata": DEDUCED, "items": _list_of(found)}),)
+
+
+def typed_expressions(
+    policies: Iterable[Policy], kinds: KindTable, exceptions: Iterable[PolicyException] = ()
+) -> Iterator[Diagnostic]:
+    """KV328, KV349, KV350: what expressions read that no object has, by the types of its fields.
+
+    KV222 for conditions on fields whose type makes them constant.
+    """
+    find = type_finder(kinds)
+    for policy in policies:
+        for rule in policy.rules:
+            if contains_text(rule.tree.data, *_READING):
+                types = _types_of_rule(policy, rule, find, kinds)
+                yield from _problems(policy.document, types, texts_of(rule), nodes_of(rule))
+    for one in exceptions:
+        if one.conditions:
+            spec = one.document.data.get("spec") or {}
+            found = texts_within(spec.get("conditions"), ("spec", "conditions"))
+            types = _RuleTypes(find, types_matched(one.match, find, kinds))
+            yield from _problems(one.document, types, found, walk(one.conditions))
+
+
+def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable) -> _RuleTypes:
+    nodes = nodes_of(rule)
+    return _RuleTypes(
+        find,
+        types_matched(rule.tree.match, find, kinds),
+        policy.kind in {"CleanupPolicy", "ClusterCleanupPolicy"},
+        [one for one in nodes if isinstance(one, ContextEntry) and one.name],
+        [one for one in nodes if isinstance(one, _LOOPS)],
+        [one for one in nodes if isinstance(one, MutateTarget)],
+    )
+
+
+def _problems(
+    document: Document, types: _RuleTypes, texts: Iterable[Text], nodes: Iterable[Node]
+) -> Iterator[Diagnostic]:
+    keys: dict[Path, _Types] = {}
+    for path, expression, here, is_whole in _expressions(types, texts):
+        found, problems = types.read(expression, here)
+        if is_whole:
+            keys[path] = found
+        for code, problem in dict.fromkeys(problems):
+            yield warn(document, code, problem, path)
+    for node in nodes:
+        if isinstance(node, Condition) and (found := keys.get((*node.path, "key"), ())):
+            yield from _condition_problems(document, node, found)
+
+
+def _expressions(
+    types: _RuleTypes, texts: Iterable[Text]
+) -> Iterator[tuple[Path, str, _Types, bool]]:
+    """Yield each expression with its path, what it is evaluated on, and if it is a whole string."""
+    bases = {
+        (*one.path, part, "jmesPath"): one for one in types.entries for part in CONTEXT_SOURCES
+    }
+    scopes: dict[Path, _Types] = {}
+    typed = ("bject.", "element", "target", *(one.name for one in types.entries))
+    for path, text, kind in texts:
+        if kind is TextKind.QUERY and "{{" not in text:
+            entry = bases.get(path)
+            here = types.base(entry) if entry else ()
+            yield path, text.strip(), types.scope(path[:-2]) if path[-1] == "list" else here, False
+        elif "{{" in text and kind is not TextKind.CEL and any(one in text for one in typed):
+            if path[:-1] not in scopes:
+                own = (one.path for one in types.entries if path[: len(one.path)] == one.path)
+                scopes[path[:-1]] = types.scope(path, before=next(own, ()))
+            is_whole = VARIABLE.fullmatch(text.strip()) is not None
+            for _, found in VARIABLE.findall(text):
+                yield path, expression_of(found), scopes[path[:-1]], is_whole
+
+
+def _condition_problems(document: Document, one: Condition, found: _Types) -> Iterator[Diagnostic]:
+    """Yield that a condition has the same result for all values of its key."""
+    operator, value = operators.get(one.operator), one.value
+    if operator is None or is_open(value) or value == "null":  # people test for missing fields
+        return
+    elements = [resolve(one.sequence.element) for one in found if one.sequence]
+    problem = value_problem(elements or found, [value] if isinstance(value, str) else value)
+    if problem and _OPERATIONS not in found:
+        yield warn(document, "KV349", problem, (*one.path, "value"))
+        return
+    # A list that equals something is found without its type, too.
+    is_order = operator.name.startswith(("Greater", "Less", "Duration")) or "[" not in str(one.key)
+    samples = _samples(found, value, is_order=is_order and "In" not in operator.name)
+    results = {operator.holds(sample, value) for sample in samples}
+    if len(results) == 1:
+        word = "always" if results.pop() else "never"
+        text = f"the condition is {word} true: the key is {noun_of(found)}"
+        if isinstance(value, str) and all(one == _BOOLEAN for one in found):
+            text = f"{text} (write `{value}` without quotes)"
+        yield warn(document, "KV222", text, one.path)
+
+
+def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
+    """Return values of types that show whether a condition can have both results; [] if unknown.
+
+    `is_order` is whether the operator compares whole values, not the elements of lists.
+    """
+    values = value if isinstance(value, list) else [value]
+    numbers = [each for each in values if isinstance(each, int | float)]
+    numbers += [int(each) for each in values if isinstance(each, str) and each.isdecimal()]
+    samples: list[Json] = []
+    for one in found:
+        if one.scalar == NUMERIC and not one.mapping and (numbers or _has_no_digit(values)):
+            samples += [0, 1, 1 << 31, -(1 << 31), *numbers]
+        elif one.scalar == BOOLEAN and not one.mapping:
+            samples += [True, False]
+        elif one.sequence and not one.mapping and is_order:
+            samples += [[], ["x"], values, [*values, "x"]]
+        else:
+            return []
+    return samples
+
+
+def _has_no_digit(values: list[Json]) -> bool:
+    return all(isinstance(one, str) and not any(map(str.isdigit, one)) for one in values)

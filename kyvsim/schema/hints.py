@@ -1,0 +1,53 @@
+"""What is meant by fields and values that the types of objects do not have."""
+
+from collections.abc import Collection, Sequence
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.model.diagnostic import listed, nearest
+from kyvsim.schema.merge_types import Type, resolve
+
+_NEAR = 0.75
+"""Minimum similarity of a name to the one that is meant."""
+_AROUND = ("metadata", "spec", "template", "jobTemplate", "securityContext", "resources")
+"""Fields in which a field is looked for that is not where it is written."""
+
+
+def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) -> str:
+    """Return the field that is meant instead of an unknown one, as the end of a message, or "".
+
+    `known` are the fields of the same object, which has one of the types.
+    """
+    near = nearest(name, known, _NEAR)
+    if near:
+        return f": did you mean `{near}`?"
+    if name in {"template", "jobTemplate"} and "containers" in known:
+        return ": Pods have no template, and `containers` is here (autogen derives other paths)"
+    if "/" in name and "labels" in known:
+        return ": labels and annotations are in `labels` and `annotations`"
+    pending = [("", one) for one in types]
+    for path, one in pending:
+        fields = one.mapping.fields if one.mapping is not None else {}
+        if name in fields:
+            return f": it is in `{path}{name}`"
+        # Fields that contain each other, such as templates, are not this deep.
+        pending += [
+            (f"{path}{field}.", resolve(fields[field]))
+            for field in _AROUND
+            if field in fields and path.count(".") < len(_AROUND)
+        ]
+    return ""
+
+
+def value_problem(types: Sequence[Type], values: Json) -> str:
+    """Return why one of some strings is not a value of a field with an enumeration, or ""."""
+    allowed = {value for one in types for value in one.values}
+    if not types or not all(one.values for one in types) or not isinstance(values, list):
+        return ""
+    for value in values:
+        is_word = isinstance(value, str) and value and "{{" not in value and "$(" not in value
+        if is_word and not any(matches(value, one) for one in allowed):
+            near = nearest(value, allowed, _NEAR)
+            hint = f"did you mean `{near}`?" if near else f"it is one of {listed(allowed, 9)}"
+            return f"the field never has the value `{value}`: {hint}"
+    return ""

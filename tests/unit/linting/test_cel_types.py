@@ -1,0 +1,59 @@
+import pytest
+
+DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"]}
+CONFIG_MAPS = {"apiGroups": [""], "resources": ["configmaps"]}
+JOBS = {"apiGroups": ["batch"], "resources": ["cronjobs"]}
+
+
+@pytest.fixture
+def codes(written):
+    """A function that returns the codes of a validation for Deployments, without KV323."""
+
+    def check(text, rules=(DEPLOYMENTS,), **more):
+        rules = [{"apiVersions": ["v1"], "operations": ["UPDATE"], **one} for one in rules]
+        spec = {
+            "matchConstraints": {"resourceRules": rules},
+            "validations": [{"expression": text}],
+            **more,
+        }
+        found = written("ValidatingPolicy", spec)
+        return [code for code, _ in found if code not in {"KV242", "KV252", "KV257", "KV323"}]
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("object.spec.replicas.size() > 0", ["KV350"]),
+        ("object.spec.replicas == 'a'", ["KV324"]),
+        ("object.spec.replicas in ['1', '2']", ["KV324"]),
+        ("variables.count == 'a'", ["KV324"]),
+        ("object.spec.template.spec.containers.all(c, c.image > 1)", ["KV324"]),
+        ("object.spec.template.spec.containers.all(c, c.image.a == 'x')", ["KV350"]),
+        ("object.spec.strategy.type == 'Rolling'", ["KV349"]),
+        ("object.spec.strategy.type in ['Recreate', 'RollingUpdate']", []),
+        ("object.kind == 'Pod'", ["KV349"]),
+        ("object.spec.template.spec.containers['web'].image == 'a'", ["KV350"]),
+        ("object.spec.replicas * 2 < 10", []),
+        ("object.spec.replicas * 1.5 < 10.0", []),
+        ("object.spec.replicas != null", []),
+        ("object['spec'].replicas == 1", []),
+        ("'app' in object.spec.selector.matchLabels", []),
+        ("object.spec.?template.?spec.?hostNetwork.orValue(false) == false", []),
+        ("has(object.spec.somethingOfTomorrow)", []),
+        ("(object.spec.template.spec.containers + [{'name': 'a'}]).size() > 0", []),
+        ("dyn(object.spec.replicas) == 'a'", []),
+    ],
+)
+def test_operations_by_the_types_of_the_kind(codes, text, found):
+    count = {"name": "count", "expression": "object.spec.replicas"}
+    variables = [count] if "variables" in text else []
+    assert codes(text, variables=variables) == found
+
+
+def test_only_what_is_wrong_for_all_kinds(codes):
+    text = "object.spec.schedule.size() > 0"
+    assert codes(text, [JOBS]) == []
+    assert codes("object.spec.suspend.size() > 0", [JOBS]) == ["KV350"]
+    assert codes("object.spec.suspend.size() > 0", [JOBS, DEPLOYMENTS]) == []
