@@ -35,6 +35,8 @@ POD_START = 1.0
 """From the binding of a Pod to the start of its containers."""
 POD_RUN = 5.0
 """From the start of a Job's Pod to its success, if its command has no `sleep`."""
+POD_STOP = 1.0
+"""From the signal to end a container to its end, if the container handles the signal."""
 RESTART = 2.0
 """From a controller's stop to its restart."""
 RETRY = 1.0

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.kubernetes.defaults import CONTAINERS
@@ -10,13 +11,14 @@ from kyvsim.kubernetes.objects import (
     KubernetesObject,
     ObjectKey,
     entries,
+    metadata,
     object_key,
     text_field,
 )
 from kyvsim.model.request import Operation
-from kyvsim.simulator.api_server import ApiRequest, ObjectStore, StoreChange
+from kyvsim.simulator.api_server import ApiRequest, ObjectStore, Purpose, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.context import POD_RUN, POD_START, SimulationContext
+from kyvsim.simulator.context import POD_RUN, POD_START, POD_STOP, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     SCHEDULER,
     MissingObjects,
@@ -311,13 +313,17 @@ def bind_pods(sim: SimulationContext) -> None:
     sim.store.watch(missing.observe)
 
 
-# The kubelet: starts Pods that are bound to a node, unless something is missing.
+# The kubelet: starts Pods that are bound to a node, unless something is missing, and ends deleted
+# ones, which it then removes from the API with a deletion without grace period.
 #
 # A Pod is processed again when an object that it waits for is written. The Pods of Jobs end
 # after the `sleep` in their command, or after some seconds; it is unknown what other
-# Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet.
+# Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet (kuberuntime/kuberuntime_container.go,
+# status/status_manager.go).
 
 _KUBELET_ACTOR = "kubelet"
+_KILLED = 137
+"""The exit code of a process that SIGKILL ended."""
 _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
 _UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
 
@@ -330,6 +336,7 @@ class Kubelet:
         self._starts = WorkQueue(sim, _KUBELET_ACTOR, self._start)
         self._changes = WorkQueue(sim, _KUBELET_ACTOR, self._sync)
         self._ends = WorkQueue(sim, _KUBELET_ACTOR, self._finish)
+        self._stops = WorkQueue(sim, _KUBELET_ACTOR, self._stop)
         self._missing = MissingObjects(self._changes)
         if sim.settings.kubelet:
             sim.store.watch(self._observe, {("v1", "Pod")})
@@ -338,6 +345,10 @@ class Kubelet:
     def _observe(self, change: StoreChange) -> None:
         if change.new is None:
             self._missing.forget(change.key)
+        elif is_terminating(change.new):
+            self._missing.forget(change.key)
+            if _grace(change.new) != _grace(change.old):
+                self._stops.add_at(change.key, _stopping(change.new))
         elif _node_of(change.new) and not _node_of(change.old):
             self._changes.add(change.key)
 
@@ -398,23 +409,50 @@ class Kubelet:
         pod = self._pod(key)
         if pod is None or not _ends(pod):
             return True
-        stamp = self._sim.clock.stamp()
-        old = pod.get("status") or {}
-        held = [
-            StatusCondition("PodReadyToStartContainers", False),
-            StatusCondition("Initialized", True, "PodCompleted"),
-            StatusCondition("Ready", False, "PodCompleted"),
-            StatusCondition("ContainersReady", False, "PodCompleted"),
-            StatusCondition("PodScheduled", True),
-        ]
-        containers = entries(pod["spec"], "containers")
-        ended = [_status_of(one, _terminated(stamp), ready=False) for one in containers]
-        written = conditions(old, held, stamp)
-        status = {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
         event = self._sim.timeline.record(_KUBELET_ACTOR, "finish", key, message="succeeded")
-        well = write_status(self._sim.client(node(_node_of(pod))), pod, status)
+        well = self._end(pod)
         self._sim.timeline.amend(event, before=pod, after=self._sim.store.get(*key))
         return well
+
+    def _stop(self, key: ObjectKey) -> bool:
+        """Remove a deleted Pod whose containers have ended."""
+        pod = self._sim.store.get(*key)
+        grace = _grace(pod)
+        if pod is None or not grace:
+            return True  # it only waits for a finalizer
+        last = datetime.fromisoformat(pod["metadata"]["deletionTimestamp"])
+        left = (last - self._sim.clock.now()).total_seconds()
+        if left > grace - _stopping(pod):
+            return True  # another Pod of this name, which was deleted later
+        why, seconds = "its containers have not started", _stopping(pod)
+        if _is_started(pod):
+            is_killed = seconds >= grace
+            if not self._end(pod, is_killed=is_killed):
+                return False
+            why = f"its containers {'were killed' if is_killed else 'ended'} after {seconds:g}s"
+        client = self._sim.client(node(_node_of(pod)), Purpose("", message=why))
+        return client.delete(key, grace_period=0).ok
+
+    def _end(self, pod: KubernetesObject, *, is_killed: bool = False) -> bool:
+        """Write that all containers of a Pod have ended, by themselves or killed."""
+        stamp, old = self._sim.clock.stamp(), pod.get("status") or {}
+        reason = "PodFailed" if is_killed else "PodCompleted"
+        held = [
+            StatusCondition("PodReadyToStartContainers", False),
+            StatusCondition("Initialized", True, "" if is_killed else reason),
+            StatusCondition("Ready", False, reason),
+            StatusCondition("ContainersReady", False, reason),
+            StatusCondition("PodScheduled", True),
+        ]
+        state = _terminated(stamp)
+        if is_killed:
+            state["terminated"] |= {"exitCode": _KILLED, "reason": "Error"}
+        containers = entries(pod["spec"], "containers")
+        ended = [_status_of(one, state, ready=False) for one in containers]
+        phase = "Failed" if is_killed else "Succeeded"
+        written = conditions(old, held, stamp)
+        status = {**old, "phase": phase, "conditions": written, "containerStatuses": ended}
+        return write_status(self._sim.client(node(_node_of(pod))), pod, status)
 
 
 def _node_of(pod: KubernetesObject | None) -> str:
@@ -426,11 +464,42 @@ def _ends(pod: KubernetesObject) -> bool:
     return reference is not None and reference.get("kind") == "Job"
 
 
+def _is_started(pod: KubernetesObject) -> bool:
+    states = (one.get("state") or {} for one in entries(pod.get("status"), "containerStatuses"))
+    return any("running" in one for one in states)
+
+
+def _slept(*commands: Json) -> float | None:
+    """Return the seconds of the first `sleep` in parts of a command, or None."""
+    match = _SLEEP.search(" ".join(str(word) for one in commands for word in one or ()))
+    return float(match[1]) * dict(_UNITS)[match[2]] if match else None
+
+
 def _seconds(pod: KubernetesObject) -> float:
     """Return how long the containers of a Pod run, in seconds."""
     longest = 0.0
     for container in entries(pod["spec"], "containers"):
-        words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        match = _SLEEP.search(" ".join(map(str, words)))
-        longest = max(longest, float(match[1]) * dict(_UNITS)[match[2]] if match else POD_RUN)
+        slept = _slept(container.get("command"), container.get("args"))
+        longest = max(longest, POD_RUN if slept is None else slept)
     return longest
+
+
+def _grace(pod: KubernetesObject | None) -> int:
+    """Return the grace period of a deleted Pod, in seconds; 0 if it has or needs none."""
+    return int(metadata(pod).get("deletionGracePeriodSeconds") or 0)
+
+
+def _stopping(pod: KubernetesObject) -> float:
+    """Return how long the containers of a deleted Pod take to end, in seconds.
+
+    They get a signal after their `preStop` hook, which the first process of a container ignores
+    if it is `sleep`, or a shell that waits for one: the kubelet kills it after the grace period.
+    """
+    longest, grace = 0.0, _grace(pod)
+    for container in entries(pod["spec"], "containers") if _is_started(pod) else ():
+        hook = (container.get("lifecycle") or {}).get("preStop") or {}
+        slept = _slept((hook.get("exec") or {}).get("command"))
+        hooked = (hook.get("sleep") or {}).get("seconds") or slept or 0.0
+        ignores = _slept(container.get("command"), container.get("args")) is not None
+        longest = max(longest, grace if ignores else hooked + POD_STOP)
+    return min(longest, grace)
