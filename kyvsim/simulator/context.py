@@ -31,6 +31,8 @@ UPDATE_REQUEST = 0.01
 """From a webhook's response to its UpdateRequest."""
 PICK_UP = 0.002
 """From the state Pending of an UpdateRequest to an attempt at it."""
+TYPE_CHECK = 0.5
+"""From the change of an admission policy to its checked types, for which schemas are downloaded."""
 POD_START = 1.0
 """From the binding of a Pod to the start of its containers."""
 POD_RUN = 5.0

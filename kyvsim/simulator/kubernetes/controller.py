@@ -36,6 +36,7 @@ ROOT_CA = _controller("root-ca-cert-publisher")
 SERVICE_ACCOUNT = _controller("service-account-controller")
 STATEFUL_SET = _controller("statefulset-controller")
 TTL_AFTER_FINISHED = _controller("ttl-after-finished-controller")
+TYPE_CHECKER = _controller("validatingadmissionpolicy-status-controller")
 SCHEDULER = UserInfo("system:kube-scheduler", groups=("system:authenticated",))
 
 
