@@ -23,10 +23,8 @@ WEBHOOK = 0.005
 """From a request's arrival to its admission, and again to its storage."""
 NOTICE = 0.001
 """From a write to the controllers that watch for it."""
-POLICY_READY = 0.1
-"""From a policy's creation to its place in the admission controller's cache."""
-POLICY_CHANGED = 0.02
-"""From a change of an active policy to its update in the cache: its webhooks exist already."""
+WRITE = 0.005
+"""From a controller's request for a webhook configuration or a status to its storage."""
 UPDATE_REQUEST = 0.01
 """From a webhook's response to its UpdateRequest."""
 PICK_UP = 0.002
