@@ -1,7 +1,7 @@
 """Scheduling and running of Pods: the scheduler, the kubelet, and the status of Pods."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -189,13 +189,19 @@ def _is_sidecar(container: Json) -> bool:
     return text_field(container, "restartPolicy") == "Always"
 
 
-def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
-    """Return the status of a Pod, with the containers running that can."""
+def pod_status(
+    pod: KubernetesObject, state: Readiness, stamp: str, probed: Collection[str] = ()
+) -> Json:
+    """Return the status of a Pod, with the containers running that can.
+
+    Those in `probed` are running and not ready yet.
+    """
     old, spec = pod.get("status") or {}, pod["spec"]
     started = state.initialized and not state.volumes
     names = [text_field(one, "name") for one in entries(spec, "containers")]
-    unready = [name for name in names if not started or name in state.variables]
-    ready = bool(started and state.ready == state.total)
+    waiting = [name for name in names if not started or name in state.variables]
+    unready = [name for name in names if name in waiting or name in probed]
+    ready = bool(started and state.ready == state.total and not probed)
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
     reason = () if ready else why
     held = [
@@ -215,9 +221,10 @@ def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
             own: dict[str, Json] = {"waiting": {"reason": waits}}
         else:
             own = _bad_config(problems) if problems else {"running": {"startedAt": stamp}}
-        containers.append(_status_of(one, own, ready="running" in own))
+        runs = "running" in own
+        containers.append(_status_of(one, own, ready=runs and one["name"] not in probed))
     status = {
-        "phase": "Running" if len(unready) < len(names) else "Pending",
+        "phase": "Running" if len(waiting) < len(names) else "Pending",
         "conditions": conditions(old, held, stamp),
         "startTime": old.get("startTime", stamp),
         **address,
@@ -233,6 +240,36 @@ def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
             if "waiting" not in former and set(former) == set(one["state"]):
                 one["state"] = former
     return status
+
+
+def _probe_seconds(container: Json) -> float:
+    """Return the seconds from the start of a container until its probes let it be ready.
+
+    They succeed as soon as they can. upstream: k8s.io/kubernetes pkg/kubelet/prober/worker.go
+    """
+    seconds = 0.0
+    for name in ("startupProbe", "readinessProbe"):
+        probe = container.get(name) or {}
+        repeated = (probe.get("successThreshold") or 1) - 1
+        seconds += probe.get("initialDelaySeconds") or 0
+        seconds += repeated * (probe.get("periodSeconds") or 10)
+    return seconds
+
+
+def probed_containers(pod: KubernetesObject, state: Readiness, now: datetime) -> dict[str, float]:
+    """Return the containers whose probes have yet to succeed, with the seconds until then."""
+    found = {}
+    statuses = entries(pod.get("status"), "containerStatuses")
+    running = {one["name"]: (one.get("state") or {}).get("running") for one in statuses}
+    starts = state.initialized and not state.volumes
+    for container in entries(pod["spec"], "containers") if starts else ():
+        name = text_field(container, "name")
+        begun = running.get(name)
+        since = datetime.fromisoformat(begun["startedAt"]) if begun else now
+        left = _probe_seconds(container) - (now - since).total_seconds()
+        if left > 0 and name not in state.variables:
+            found[name] = left
+    return found
 
 
 def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
@@ -386,7 +423,10 @@ class Kubelet:
     def _report(self, pod: KubernetesObject, state: Readiness) -> bool:
         """Write the status of a Pod and record it, if it has changed."""
         sim, key = self._sim, object_key(pod)
-        status = pod_status(pod, state, sim.clock.stamp())
+        probed = probed_containers(pod, state, sim.clock.now())
+        if probed:
+            self._starts.add_at(key, min(probed.values()))
+        status = pod_status(pod, state, sim.clock.stamp(), probed)
         if status == pod.get("status"):
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
@@ -398,7 +438,9 @@ class Kubelet:
         ]
         pairs = ((name, one) for name, some in state.variables.items() for one in some)
         reasons += [f"container {name}: {one.reason}" for name, one in pairs]
-        text = ": ".join(filter(None, (f"{state.ready}/{state.total} ready", "; ".join(reasons))))
+        reasons += [f"container {name}: probed for {left:g}s" for name, left in probed.items()]
+        count = f"{state.ready - len(probed)}/{state.total} ready"
+        text = ": ".join(filter(None, (count, "; ".join(reasons))))
         states = {"before": pod, "after": sim.store.get(*key)}
         sim.timeline.record(_KUBELET_ACTOR, action, key, outcome=outcome, message=text, **states)
         if not state.missing and _ends(pod):

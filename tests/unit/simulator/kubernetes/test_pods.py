@@ -145,6 +145,45 @@ def test_the_kubelet_can_be_left_out(make_cluster, pod):
     assert cluster.sim.store.get(*KEY)["status"]["phase"] == "Pending"
 
 
+@pytest.mark.parametrize(
+    ("probes", "seconds"),
+    [
+        ({"readinessProbe": {"initialDelaySeconds": 5}}, 5),
+        ({"readinessProbe": {"successThreshold": 3, "periodSeconds": 4}}, 8),
+        ({"readinessProbe": {"initialDelaySeconds": 5, "successThreshold": 2}}, 15),
+        (
+            {
+                "startupProbe": {"initialDelaySeconds": 20},
+                "readinessProbe": {"initialDelaySeconds": 1},
+            },
+            21,
+        ),
+    ],
+)
+def test_a_container_with_probes_is_ready_later(admin, pod, put, run, told, probes, seconds):
+    probes = {name: {"tcpSocket": {"port": 80}, **one} for name, one in probes.items()}
+    put(pod(spec={"containers": [container("a", **probes), container("b")]}))
+    status = admin.get(*KEY)["status"]
+    assert (status["phase"], ready(status)) == ("Running", "False")
+    assert [one["ready"] for one in status["containerStatuses"]] == [False, True]
+    run(seconds - 0.5)
+    assert ready(admin.get(*KEY)["status"]) == "False"
+    run(0.5)
+    now = admin.get(*KEY)["status"]
+    assert ready(now) == "True"
+    assert now["containerStatuses"][0]["state"] == status["containerStatuses"][0]["state"]
+    assert told("kubelet") == [
+        ("start", "done", f"1/2 ready: container a: probed for {seconds}s"),
+        ("start", "done", "2/2 ready"),
+    ]
+
+
+@pytest.mark.parametrize("probe", [{}, {"readinessProbe": {"tcpSocket": {"port": 80}}}])
+def test_a_container_without_delays_is_ready_at_once(admin, pod, put, probe):
+    put(pod(spec={"containers": [container("a", **probe)]}))
+    assert ready(admin.get(*KEY)["status"]) == "True"
+
+
 def sleeper(pod, command, **fields):
     """Return a Pod whose container runs a command."""
     return pod(spec={"containers": [container("c", command=["sh", "-c", command], **fields)]})
