@@ -63,7 +63,12 @@ class AssertedObjects(NamedTuple):
         if any(now == uid for now, uid in uids) or not self.unmet():
             return ""
         key = self.objects[0][0]
-        by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
+        # The kubelet only ends the deletion of a Pod.
+        by = (
+            event
+            for event in reversed(sim.timeline.events)
+            if event.action == "delete" and event.actor != "kubelet"
+        )
         actor = next((event.actor for event in by if event.object == key), "")
         who, when = f" by {actor}" if actor else "", f"{sim.clock.elapsed:.3f} s"
         return f"{self.name}: was deleted before the timeout of the assertion{who} at {when}"

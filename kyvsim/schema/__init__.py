@@ -7,6 +7,7 @@ definitions that users give (both in `kinds.py`), and of the files that our comm
 Callers create the messages: `kyvsim/load/structure.py` has ours,
 `kyvsim/simulator/api_server/validation.py` the API server's.
 
-`merge_types.py` has the types of Kubernetes' kinds for structured merges, from a separate table.
+`merge_types.py` has the types of Kubernetes' kinds for structured merges, `cel_types.py` those for
+type checking in CEL, each from a table of its own.
 Names and scopes of Kubernetes' kinds are in `kyvsim/kubernetes/`.
 """

@@ -41,6 +41,7 @@ from kyvsim.simulator.kubernetes.cluster_scoped import (
     NamespaceController,
     add_service_accounts,
     aggregate_cluster_roles,
+    check_types,
     establish_definitions,
     publish_root_certificate,
 )
@@ -79,6 +80,7 @@ KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], object], ...] = (
     aggregate_cluster_roles,
     add_service_accounts,
     publish_root_certificate,
+    check_types,
     NamespaceController,
     GarbageCollector,
     run_workloads,

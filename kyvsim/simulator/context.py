@@ -23,18 +23,20 @@ WEBHOOK = 0.005
 """From a request's arrival to its admission, and again to its storage."""
 NOTICE = 0.001
 """From a write to the controllers that watch for it."""
-POLICY_READY = 0.1
-"""From a policy's creation to its place in the admission controller's cache."""
-POLICY_CHANGED = 0.02
-"""From a change of an active policy to its update in the cache: its webhooks exist already."""
+WRITE = 0.005
+"""From a controller's request for a webhook configuration or a status to its storage."""
 UPDATE_REQUEST = 0.01
 """From a webhook's response to its UpdateRequest."""
 PICK_UP = 0.002
 """From the state Pending of an UpdateRequest to an attempt at it."""
+TYPE_CHECK = 0.5
+"""From the change of an admission policy to its checked types, for which schemas are downloaded."""
 POD_START = 1.0
 """From the binding of a Pod to the start of its containers."""
 POD_RUN = 5.0
 """From the start of a Job's Pod to its success, if its command has no `sleep`."""
+POD_STOP = 1.0
+"""From the signal to end a container to its end, if the container handles the signal."""
 RESTART = 2.0
 """From a controller's stop to its restart."""
 RETRY = 1.0

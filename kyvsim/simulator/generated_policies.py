@@ -132,7 +132,7 @@ class AdmissionPolicyGenerator:
         self._kyverno = kyverno
         self._sim = kyverno.sim
         self._client = kyverno.sim.client(ADMISSION)
-        kyverno.policies.changed.append(lambda policy, _: self._reconcile(policy))
+        kyverno.policies.changed.append(self._reconcile)
         kyverno.sim.store.watch(self._observe)
 
     def _observe(self, change: StoreChange) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kyvsim.engine.compile import (
     CompiledPolicy,
@@ -40,7 +40,7 @@ from kyvsim.model.release import Release
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import ADMISSION, REPORTS
-from kyvsim.simulator.context import NOTICE, POLICY_CHANGED, POLICY_READY, SimulationContext
+from kyvsim.simulator.context import NOTICE, WRITE, SimulationContext
 from kyvsim.simulator.native_policies import (
     is_left_to_the_server,
     may_be_left,
@@ -75,12 +75,14 @@ class PolicyCache:
         self._index: PolicySet | None = None
         self._every: tuple[CompiledPolicy, ...] | None = None
 
-    def put(self, policy: Policy, compiled: CompiledPolicy) -> None:
-        """Make a policy that was `compiled` now active, in place of the one with its key."""
+    def put(self, policy: Policy, compiled: CompiledPolicy | None = None) -> None:
+        """Make a policy active in place of the one with its key, as `compiled` just now."""
         place = place_of(policy.kind, policy.key)
-        self._policies[place] = policy
-        self._forget(place)
-        self._compiled[place] = compiled
+        if self._policies.get(place) is not policy:
+            self._policies[place] = policy
+            self._forget(place)
+        if compiled is not None:
+            self._compiled[place] = compiled
 
     def drop(self, key: str) -> None:
         """Deactivate a policy."""
@@ -405,54 +407,113 @@ def _condition(kind: str, holds: bool, message: str, now: str, before: Json) -> 
     }
 
 
-# How a policy becomes ready: its status, and its entry in the cache.
-# Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
+# How a policy becomes ready.
+#
+# The webhook controller writes the webhook configurations for all policies, then the condition
+# Ready of ClusterPolicies and Policies; those act once the policy cache has seen the condition. A
+# policy in CEL is compiled as soon as it is seen, so that it acts with the configurations, and its
+# conditions follow them. A change of a policy that acts counts as soon as it is seen.
+#
+# Two more reasons for a policy not to be ready need an unhealthy cluster, and are not simulated:
+# discovery that fails (an unknown kind is no reason), and an admission controller that does not
+# receive its own test requests, which then configures nothing.
+#
+# Source of the rules: upstream pkg/controllers/webhook/controller.go (reconcile, mergeWebhook,
+# updatePolicyStatuses), pkg/controllers/policycache, pkg/controllers/policystatus, and
+# pkg/cel/policies/*/engine/reconciler.go.
 
 _STATUS_ACTOR = "admission-controller"
+_CLASSIC = frozenset((RULES_GROUP, kind) for _, kind in POLICY_KINDS)
+"""Group and kind of ClusterPolicies and Policies, of any version."""
+
+
+class _SeenPolicy(NamedTuple):
+    """A policy as it was stored when a controller saw it."""
+
+    key: ObjectKey
+    spec: object
+    policy: Policy | None
+    is_valid: bool
+
+    @property
+    def place(self) -> str:
+        """The key in the cache."""
+        return place_of(self.key.kind, _key(self.key))
+
+
+_Step = Callable[[_SeenPolicy, KubernetesObject], None]
 
 
 class PolicyStatusController:
-    """Activates policies some time after they were written, and sets their status."""
+    """Activates policies in the steps after they were written, and sets their status."""
 
     def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
         self._sim = sim
         self._cache = cache
-        self.changed: list[Callable[[Policy, Policy | None], None]] = []
-        """Called for a policy that becomes active, with its former version."""
+        self._configured: dict[str, Policy] = {}
+        self.configured: list[Callable[[Sequence[Policy]], None]] = []
+        """Called with the policies, by key, for which webhooks have to be configured."""
+        self.changed: list[Callable[[Policy], None]] = []
+        """Called for a policy that is new or has changed, once it acts and has its status."""
         self.dropped: list[Callable[[Policy], None]] = []
         sim.store.watch(self._observe)
 
     def _observe(self, change: StoreChange) -> None:
-        key = change.key
-        scheduler, is_rules = self._sim.scheduler, key.api_version.startswith(f"{RULES_GROUP}/")
+        key, after = change.key, self._sim.scheduler.after
         if key.kind == "PolicyException":
-            scheduler.after(NOTICE, _STATUS_ACTOR, self._cache.forget_compiled)
-        elif (is_rules and key.kind in {"ClusterPolicy", "Policy"}) or is_webhook_policy(key):
+            after(NOTICE, _STATUS_ACTOR, self._cache.forget_compiled)
+        elif (key.group, key.kind) in _CLASSIC or is_webhook_policy(key):
             if change.new is None:
-                scheduler.after(NOTICE, _STATUS_ACTOR, lambda: self._drop(key))
+                after(NOTICE, _STATUS_ACTOR, lambda: self._drop(key))
             elif change.old is None or _spec(change.old) != _spec(change.new):
-                acts = self._cache.get(place_of(key.kind, _key(key))) is not None
-                delay = POLICY_CHANGED if acts else POLICY_READY
-                scheduler.after(delay, _STATUS_ACTOR, lambda: self._reconcile(key))
+                after(NOTICE, _STATUS_ACTOR, lambda: self._see(key))
 
-    def _reconcile(self, key: ObjectKey) -> None:
+    def _see(self, key: ObjectKey) -> None:
+        """Replace a policy that acts already, and begin to configure webhooks."""
         obj = self._sim.store.get(*key)
         if obj is None:
             return
         policy, _ = self._sim.readers.policy(obj)
         compiled = self._cache.compiled(policy) if policy else None
-        now = self._sim.clock.stamp()
-        before = self._cache.get(place_of(key.kind, _key(key)))
-        if policy is not None and compiled is not None:
+        seen = _SeenPolicy(key, _spec(obj), policy, compiled is not None)
+        if policy and compiled and self._cache.get(seen.place) is not None:
             self._cache.put(policy, compiled)
-        old = obj.get("status")
-        if policy is not None and is_webhook_policy(key):
+        self._then(WRITE, self._configure, seen)
+
+    def _then(self, delay: float, step: _Step, seen: _SeenPolicy) -> None:
+        """Do the next step with a policy, unless it has changed since, which has its own steps."""
+
+        def run() -> None:
+            obj = self._sim.store.get(*seen.key)
+            if obj is not None and _spec(obj) == seen.spec:
+                step(seen, obj)
+
+        self._sim.scheduler.after(delay, _STATUS_ACTOR, run)
+
+    def _configure(self, seen: _SeenPolicy, _: KubernetesObject) -> None:
+        """Write the webhook configurations; a policy in CEL acts from now on."""
+        if seen.policy and seen.is_valid:
+            self._configured[seen.place] = seen.policy
+            if is_webhook_policy(seen.key):
+                self._cache.put(seen.policy)
+        self.write_webhooks()
+        self._then(WRITE, self._set_status, seen)
+
+    def write_webhooks(self) -> None:
+        """Have the webhook configurations written for the policies that are known now."""
+        policies = [self._configured[place] for place in sorted(self._configured)]
+        for listener in self.configured:
+            listener(policies)
+
+    def _set_status(self, seen: _SeenPolicy, obj: KubernetesObject) -> None:
+        policy, old, now = seen.policy, obj.get("status"), self._sim.clock.stamp()
+        if policy is not None and is_webhook_policy(seen.key):
             status = with_twin_of(
                 cel_status(policy, self._sim.store, now, old, self._sim.settings.release), old
             )
             plan = plan_of(policy, self._sim)
         else:
-            sound = policy if compiled is not None else None
+            sound = policy if seen.is_valid else None
             status = _status(sound, old, now)
             plan = plan_of(sound, self._sim) if sound is not None else None
         # A generated admission policy is reported when it exists.
@@ -460,15 +521,22 @@ class PolicyStatusController:
             status = with_plan(status, plan)
         if old != status:
             self._sim.client(ADMISSION).update({**obj, "status": status}, "status")
-        if policy is None or compiled is None:
-            return
-        for listener in self.changed:
-            listener(policy, before.policy if before else None)
+        if seen.is_valid:
+            self._then(NOTICE, self._activate, seen)
+
+    def _activate(self, seen: _SeenPolicy, _: KubernetesObject) -> None:
+        """Let a policy act whose status is ready."""
+        if seen.policy is not None:
+            self._cache.put(seen.policy)
+            for listener in self.changed:
+                listener(seen.policy)
 
     def _drop(self, key: ObjectKey) -> None:
         place = place_of(key.kind, _key(key))
         compiled = self._cache.get(place)
         self._cache.drop(place)
+        self._configured.pop(place, None)
+        self.write_webhooks()
         if compiled is not None:
             for listener in self.dropped:
                 listener(compiled.policy)

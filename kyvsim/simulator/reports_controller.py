@@ -68,7 +68,7 @@ def start_admission_reports(kyverno: Kyverno) -> None:
     sim, reports = kyverno.sim, kyverno.reports
     like_twins = sim.settings.release.labels_namespaced_kinds
     sim.store.watch(reports.observe, EPHEMERAL)
-    kyverno.policies.changed.append(lambda policy, _: reports.renew(policy.key))
+    kyverno.policies.changed.append(lambda policy: reports.renew(policy.key))
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 
     def record(admission: Admission) -> None:
@@ -270,7 +270,7 @@ class Scanner:
         self._repeats = False
         self._scans_image_variants = kyverno.sim.settings.release.scans_image_variants
         kyverno.sim.store.watch(self._observe)
-        kyverno.policies.changed.append(lambda *_: self._rescan())
+        kyverno.policies.changed.append(lambda _: self._rescan())
         kyverno.policies.dropped.append(lambda _: self._rescan())
 
     def _observe(self, change: StoreChange) -> None:

@@ -44,6 +44,7 @@ from kyvsim.simulator.api_server.server import ADMIN, Admitted
 from kyvsim.simulator.cluster import RESTARTS, SimulatedCluster, open_cluster
 from kyvsim.simulator.context import (
     MOST_STEPS,
+    NOTICE,
     WEBHOOK,
     Readers,
     ReplicaLimit,
@@ -645,7 +646,9 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
                 hint += " create it first"
             yield _refusal(document, response.error.message + hint)
     keys = [object_key(placed(one.data, sim)) for one in scenario.policies]
-    sim.scheduler.run_until(lambda: all(_acts(key, sim) for key in keys), _LONGEST_SETUP)
+    sim.scheduler.run_until(lambda: all(_is_stated(key, sim) for key in keys), _LONGEST_SETUP)
+    # Until the policy cache has seen the last condition, too.
+    sim.scheduler.advance(NOTICE)
 
 
 def _refusal(document: Document, message: str) -> Diagnostic:
@@ -654,8 +657,8 @@ def _refusal(document: Document, message: str) -> Diagnostic:
     return error_in(document, "KV052", text)
 
 
-def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
-    """Return whether a policy is ready, or of a kind without such a state."""
+def _is_stated(key: ObjectKey, sim: SimulationContext) -> bool:
+    """Return whether a policy has its status, or is of a kind without one."""
     obj = sim.store.get(*key)
     if obj is None or not (key[:2] in POLICY_KINDS or is_webhook_policy(key)):
         return True

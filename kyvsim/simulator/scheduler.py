@@ -26,12 +26,13 @@ class VirtualClock:
         """Move the clock to a number of seconds after the start; it never moves backwards."""
         self.elapsed = max(self.elapsed, elapsed)
 
-    def stamp(self) -> str:
-        """Return the time in whole seconds, in the format of objects."""
+    def stamp(self, later: float = 0.0) -> str:
+        """Return the time some seconds from now, in whole seconds, in the format of objects."""
         known, text = self._stamped
-        if known != self.elapsed:
-            text = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-            self._stamped = self.elapsed, text
+        at = self.elapsed + later
+        if known != at:
+            text = (self.start + timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._stamped = at, text
         return text
 
 

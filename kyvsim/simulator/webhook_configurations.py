@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import product
@@ -445,8 +445,8 @@ of the simulation are called for policies anyway.
 def write_webhooks(kyverno: Kyverno) -> None:
     """Write the configurations for the policies from now on.
 
-    They are written in the step that activates a policy, without requests: whether the API server
-    calls Kyverno is computed for each request.
+    They are written without requests: whether the API server calls Kyverno is computed for each
+    request.
     """
     sim = kyverno.sim
     entries = WebhookTargets(sim.store)
@@ -479,20 +479,18 @@ def write_webhooks(kyverno: Kyverno) -> None:
         elif before.get("webhooks") != configuration.get("webhooks"):
             sim.store.put({**configuration, "metadata": before["metadata"]})
 
-    def write() -> None:
-        every = (one.policy for one in kyverno.cache.every())
-        policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
+    def write(known: Sequence[Policy]) -> None:
+        policies = [one for one in known if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
             store(kind, name, _webhooks(policies, sim, entries, mutating=mutating))
 
     def observe(change: StoreChange) -> None:
         if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
-            sim.scheduler.after(NOTICE, "admission-controller", write)
+            sim.scheduler.after(NOTICE, "admission-controller", kyverno.policies.write_webhooks)
 
-    kyverno.policies.changed.append(lambda *_: write())
-    kyverno.policies.dropped.append(lambda _: write())
+    kyverno.policies.configured.append(write)
     sim.store.watch(observe)
-    write()
+    write(())
     for kind, name, own in _OWN_WEBHOOKS:
         store(kind, name, [own])
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.chainsaw.environment import STDOUT, Printed, Result, error_output, out
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, error_output, out
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
     KubectlCall,
@@ -324,12 +324,18 @@ def run_scale(call: KubectlCall) -> Result:
 _PROPAGATION = MappingProxyType({"orphan": "Orphan", "foreground": "Foreground"})
 
 
+_IMMEDIATE = (
+    "Warning: Immediate deletion does not wait for confirmation that the running resource has been "
+    "terminated. The resource may continue to run on the cluster indefinitely.\n"
+)
+
+
 def delete(call: KubectlCall) -> Result:
     """Delete the named objects, and wait for the deletion unless `--wait=false`."""
     own = restarted(call)
     if own is not None:
         return own
-    given = call.invocation
+    given, grace_period = call.invocation, _grace_period(call)
     if "filename" in given.flags:
         keys = [object_key(obj) for _, obj in from_files(call)]
     else:
@@ -343,19 +349,45 @@ def delete(call: KubectlCall) -> Result:
                 return error_output("error: resource(s) were provided, but no name was specified\n")
     if not keys and "filename" not in given.flags:
         return out("No resources found\n")
-    return together([_delete(call, key) for key in keys])
+    result = together([_delete(call, key, grace_period) for key in keys])
+    warning = (Printed(STDERR, _IMMEDIATE),) if grace_period == 0 else ()
+    return result._replace(printed=(*warning, *result.printed))
 
 
-def _delete(call: KubectlCall, key: ObjectKey) -> Result:
+def _grace_period(call: KubectlCall) -> int | None:
+    """Return the grace period that flags set; None if they set none.
+
+    upstream: k8s.io/kubectl pkg/cmd/delete/delete.go
+    """
+    given = call.invocation
+    force = given.is_set("force")
+    seconds = call.whole_number("grace-period", "-1")
+    if given.is_set("now"):
+        if seconds != -1:
+            raise KubectlError("error: --now and --grace-period cannot be specified together")
+        seconds = 1
+    if force and seconds > 0:
+        text = "--force and --grace-period greater than 0 cannot be specified together"
+        raise KubectlError(f"error: {text}")
+    if force:
+        return 0
+    if seconds == 0:
+        return 1  # as kubectl, to prevent losses without --force
+    return seconds if seconds > 0 else None
+
+
+def _delete(call: KubectlCall, key: ObjectKey, grace_period: int | None) -> Result:
     before = call.get(key)
     if before is None:
         if call.invocation.is_set("ignore-not-found"):
             return Result()
         return call.not_found(key)
     cascade = call.invocation.value("cascade", "background")
-    response = call.client.delete(key, _PROPAGATION.get(cascade, "Background"))
+    propagation = _PROPAGATION.get(cascade, "Background")
+    response = call.client.delete(key, propagation, grace_period)
     where = f" from {key.namespace} namespace" if key.namespace else ""
-    done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" deleted{where}'
+    deleted = "force deleted" if grace_period == 0 else "deleted"
+    done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" {deleted}{where}'
     result = answer(response, done)
     if response.error is not None or not call.invocation.is_set("wait", default=True):
         return result

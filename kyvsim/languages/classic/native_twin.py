@@ -75,14 +75,19 @@ def why_no_native_twin(policy: Policy, exceptions: Iterable[PolicyException]) ->
     return f"skip generating ValidatingAdmissionPolicy{problem}" if problem else ""
 
 
-def _of_policy(policy: Policy) -> str:
-    if len(policy.rules) > 1:
+def has_native_twin(policy: Policy) -> bool:
+    """Return whether an admission policy could replace a policy, wanted or not."""
+    return not _of_policy(policy, wanted=True)
+
+
+def _of_policy(policy: Policy, *, wanted: bool = False) -> str:
+    if len(policy.rules) != 1:
         return ": multiple rules are not applicable."
     (rule,) = policy.rules
     cel = rule.tree.validate and rule.tree.validate.cel
     if cel is None:
         return " for non CEL rules."
-    if cel.generate is not True:
+    if cel.generate is not True and not wanted:
         return ": validate.cel.generate is not set to true."
     for overrides in (policy.facts.action.overrides, rule.facts.action.overrides):
         if len(overrides) > 1:

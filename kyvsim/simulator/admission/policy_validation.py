@@ -29,6 +29,7 @@ from kyvsim.languages.cel.compile import forbidden_names, problems_of
 from kyvsim.languages.cel.exceptions import refused_conditions
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission, validation
+from kyvsim.languages.classic import native_twin as classic
 from kyvsim.languages.classic.admission import (
     STALE_TARGETS,
     cel_preconditions_problem,
@@ -43,6 +44,7 @@ from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, each_rule
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.languages.cleanup.compile import cleanup_problems
+from kyvsim.languages.native.type_checking import MatchedResources, type_checker
 from kyvsim.model.background import GeneratePattern, Generation, MutationTarget
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import CelException, Policy, PolicyException, Rule
@@ -56,6 +58,7 @@ from kyvsim.simulator.api_server.request import ALLOWED, Webhook, written
 from kyvsim.simulator.api_server.store import find_kinds, is_cluster_wide, kind_key
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
 from kyvsim.simulator.context import SimulationContext
+from kyvsim.simulator.native_policies import UnclearKindError, match_resources
 from kyvsim.simulator.policies import CEL_KINDS
 from kyvsim.simulator.scheduler import START
 
@@ -346,7 +349,35 @@ def _in_cluster(
         if problem:
             return problem
         warnings += admission.warnings_after_permissions(policy, rule)
-    return _first(policy, (check_derived_bodies,))
+    problem = _first(policy, (check_derived_bodies,))
+    if not problem and classic.has_native_twin(policy):
+        try:
+            warnings += _type_warnings(policy, store)
+        except UnclearKindError as error:
+            warnings.clear()  # as upstream
+            return str(error)
+    return problem
+
+
+def _type_warnings(policy: Policy, store: ObjectStore) -> Iterator[str]:
+    """Yield the expressions of a rule in CEL that do not fit the types of the matched kinds.
+
+    Raises UnclearKindError for a kind that selects several resources.
+    """
+    twin = classic.native_twin(policy, ())
+    matched = match_resources(twin.match, twin.exclude, store)
+    validate = policy.rules[0].tree.validate
+    cel = validate and validate.cel
+    if cel is None:
+        return
+    resources = (
+        MatchedResources(rule["apiGroups"], rule["apiVersions"], rule["resources"])
+        for rule in matched.get("resourceRules") or ()
+    )
+    checker = type_checker(resources, cel.param_kind, cel.variables, store.defined)
+    for index, field, warning in checker.warnings(cel.expressions):
+        line = warning.replace("\n", ";")
+        yield f"spec.rules[0].validate.cel.expressions[{index}].{field}:{line}"
 
 
 def _structure(policy: Policy, store: ObjectStore) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
@@ -15,6 +16,7 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.schema.kinds import has_status_apart
 from kyvsim.simulator.api_server.store import ObjectStore
+from kyvsim.simulator.scheduler import VirtualClock
 
 # Uids and generated names: random, but the same in every run.
 # Source of the rules: k8s.io/apiserver pkg/storage/names.
@@ -109,20 +111,49 @@ def is_terminating(obj: KubernetesObject) -> bool:
 
 
 def is_held(obj: KubernetesObject) -> bool:
-    """Return whether a finalizer blocks the deletion of an object."""
+    """Return whether a finalizer, or the grace period of a Pod, blocks the end of a deletion."""
     spec = obj.get("spec") if object_key(obj)[:2] == ("v1", "Namespace") else None
-    held = metadata(obj).get("finalizers")
+    held = metadata(obj).get("finalizers") or metadata(obj).get("deletionGracePeriodSeconds")
     return bool(held or (spec.__class__ is dict and spec.get("finalizers")))
 
 
-def marked_for_deletion(obj: KubernetesObject, stamp: str, propagation: str) -> KubernetesObject:
-    """Return an object marked for deletion by a request, with its finalizers."""
-    meta = metadata(obj)
+def grace_period(obj: KubernetesObject, requested: int | None) -> int:
+    """Return the seconds that the containers of a Pod get to end; 0 for other objects.
+
+    A Pod that no kubelet runs, or whose containers have ended, is deleted at once.
+    upstream: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (CheckGracefulDelete)
+    """
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    runs = spec.get("nodeName") and status.get("phase") not in {"Succeeded", "Failed"}
+    if object_key(obj)[:2] != ("v1", "Pod") or not runs:
+        return 0
+    given = spec.get("terminationGracePeriodSeconds", 0) if requested is None else requested
+    return int(given) if given >= 0 else 1
+
+
+def marked_for_deletion(
+    obj: KubernetesObject, clock: VirtualClock, propagation: str, requested: int | None
+) -> KubernetesObject:
+    """Return an object marked for deletion by a request, with its finalizers.
+
+    A later request can only shorten the grace period of a Pod.
+    upstream: k8s.io/apiserver pkg/registry/rest/delete.go (BeforeDelete)
+    """
+    meta, seconds = metadata(obj), grace_period(obj, requested)
+    if is_terminating(obj):
+        before = meta.get("deletionGracePeriodSeconds") or 0
+        if requested is None or seconds >= before:
+            return obj
+        since = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=before)
+        elapsed = (since - clock.now()).total_seconds()
+        stamp = clock.stamp(elapsed + seconds)
+        shorter = {"deletionTimestamp": stamp, "deletionGracePeriodSeconds": seconds}
+        return with_metadata(obj, shorter)
     held = [one for one in meta.get("finalizers") or () if one not in {FOREGROUND, ORPHAN}]
     held += [_HOLDS[propagation]] if propagation in _HOLDS else []
     fields = {
-        "deletionTimestamp": stamp,
-        "deletionGracePeriodSeconds": 0,
+        "deletionTimestamp": clock.stamp(seconds),
+        "deletionGracePeriodSeconds": seconds,
         "finalizers": held or None,
         "generation": int(meta.get("generation") or 0) + 1,
     }

@@ -35,6 +35,8 @@ class ApiRequest:
     dry_run: bool = False
     propagation: str = "Background"
     """Of a deletion: `Background`, `Foreground` or `Orphan`."""
+    grace_period: int | None = None
+    """Of a deletion: the seconds that the containers of a Pod get; None for the Pod's own."""
     patch: str = ""
     """The type of an update: "" for a PUT, or `merge`, `json`, `apply`, `strategic`."""
     purpose: Purpose | None = None

@@ -460,9 +460,9 @@ class ApiServer:
     def _delete(
         self, request: ApiRequest, now: KubernetesObject, warnings: tuple[str, ...]
     ) -> ApiResponse:
-        if request.dry_run or is_terminating(now):
+        left = marked_for_deletion(now, self.clock, request.propagation, request.grace_period)
+        if request.dry_run or left is now:
             return self._answer(request, ApiResponse(now, warnings), now)
-        left = marked_for_deletion(now, self.clock.stamp(), request.propagation)
         if is_held(left):
             left = self.store.put(left)
         else:
@@ -537,9 +537,12 @@ class Client:
         request = ApiRequest(Operation.UPDATE, key, self.user, merged, subresource, patch="merge")
         return self.send(replace(request, dry_run=dry_run))
 
-    def delete(self, key: ObjectKey, propagation: str = "Background") -> ApiResponse:
-        """Delete an object."""
-        return self.send(ApiRequest(Operation.DELETE, key, self.user, propagation=propagation))
+    def delete(
+        self, key: ObjectKey, propagation: str = "Background", grace_period: int | None = None
+    ) -> ApiResponse:
+        """Delete an object; a Pod gets `grace_period` seconds to end [default: its own]."""
+        request = ApiRequest(Operation.DELETE, key, self.user, propagation=propagation)
+        return self.send(replace(request, grace_period=grace_period))
 
     def send(self, request: ApiRequest) -> ApiResponse:
         """Send a request of any kind, as this user and for the client's purpose."""

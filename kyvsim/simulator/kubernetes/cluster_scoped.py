@@ -1,4 +1,4 @@
-"""The controllers of Namespaces, ClusterRoles and CRDs, and the garbage collector."""
+"""The controllers of Namespaces, ClusterRoles, CRDs and admission policies; garbage collection."""
 
 from contextlib import suppress
 from enum import StrEnum
@@ -14,18 +14,22 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
+from kyvsim.languages.native.type_checking import MatchedResources, type_checker
 from kyvsim.model.request import UserInfo
+from kyvsim.policy.cel_policy import read_cel_policy
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import FOREGROUND, ORPHAN, is_terminating
-from kyvsim.simulator.context import NOTICE, SimulationContext
+from kyvsim.simulator.context import NOTICE, TYPE_CHECK, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     CLUSTER_ROLE_AGGREGATION,
     GARBAGE_COLLECTOR,
     NAMESPACE,
     ROOT_CA,
     SERVICE_ACCOUNT,
+    TYPE_CHECKER,
     WorkQueue,
     owner_references,
+    write_status,
 )
 
 # Source of the rules: k8s.io/kubernetes pkg/controller/serviceaccount and
@@ -190,6 +194,46 @@ def establish_definitions(sim: SimulationContext) -> None:
         }
         server = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
         sim.client(server).update({**definition, "status": status}, "status")
+
+    sim.store.watch(observe)
+
+
+def check_types(sim: SimulationContext) -> None:
+    """Write to the status of ValidatingAdmissionPolicies which expressions have type errors.
+
+    Source of the rules: k8s.io/kubernetes pkg/controller/validatingadmissionpolicystatus.
+    """
+    client = sim.client(TYPE_CHECKER)
+
+    def work(key: ObjectKey) -> bool:
+        policy = client.get(*key)
+        generation = metadata(policy).get("generation")
+        status = (policy or {}).get("status") or {}
+        if policy is None or status.get("observedGeneration") == generation:
+            return True
+        spec = read_cel_policy(policy["spec"])
+        checker = type_checker(
+            (
+                MatchedResources(one.api_groups, one.api_versions, one.resources)
+                for one in spec.resource_rules
+            ),
+            spec.param_kind,
+            spec.variables,
+            sim.store.defined,
+        )
+        warnings = [
+            {"fieldRef": f"spec.validations[{index}].{field}", "warning": text}
+            for index, field, text in checker.warnings(spec.validations)
+        ]
+        checked = {"expressionWarnings": warnings} if warnings else {}
+        observed = {"observedGeneration": generation, "typeChecking": checked}
+        return write_status(client, policy, {**status, **observed})
+
+    queue = WorkQueue(sim, TYPE_CHECKER.username.rpartition(":")[2], work)
+
+    def observe(change: StoreChange) -> None:
+        if change.key.kind == "ValidatingAdmissionPolicy" and change.new is not None:
+            queue.add(change.key, TYPE_CHECK)
 
     sim.store.watch(observe)
 

@@ -36,6 +36,7 @@ ROOT_CA = _controller("root-ca-cert-publisher")
 SERVICE_ACCOUNT = _controller("service-account-controller")
 STATEFUL_SET = _controller("statefulset-controller")
 TTL_AFTER_FINISHED = _controller("ttl-after-finished-controller")
+TYPE_CHECKER = _controller("validatingadmissionpolicy-status-controller")
 SCHEDULER = UserInfo("system:kube-scheduler", groups=("system:authenticated",))
 
 
@@ -172,14 +173,19 @@ def controller_of(obj: KubernetesObject | None) -> Json | None:
 
 
 def controlled(
-    store: ObjectStore, owner: KubernetesObject, api_version: str, kind: str
+    store: ObjectStore,
+    owner: KubernetesObject,
+    api_version: str,
+    kind: str,
+    *,
+    terminating: bool = False,
 ) -> list[KubernetesObject]:
-    """Return the objects of a kind that an object controls, without terminating ones."""
+    """Return the objects of a kind that an object controls: those being deleted, or the others."""
     uid = text_field(metadata(owner), "uid")
     return [
         one
         for one in store.list(api_version, kind, object_key(owner).namespace)
-        if (controller_of(one) or {}).get("uid") == uid and not is_terminating(one)
+        if (controller_of(one) or {}).get("uid") == uid and is_terminating(one) is terminating
     ]
 
 

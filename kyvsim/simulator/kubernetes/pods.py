@@ -1,7 +1,8 @@
 """Scheduling and running of Pods: the scheduler, the kubelet, and the status of Pods."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from kyvsim.kubernetes.defaults import CONTAINERS
@@ -10,13 +11,14 @@ from kyvsim.kubernetes.objects import (
     KubernetesObject,
     ObjectKey,
     entries,
+    metadata,
     object_key,
     text_field,
 )
 from kyvsim.model.request import Operation
-from kyvsim.simulator.api_server import ApiRequest, ObjectStore, StoreChange
+from kyvsim.simulator.api_server import ApiRequest, ObjectStore, Purpose, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.context import POD_RUN, POD_START, SimulationContext
+from kyvsim.simulator.context import POD_RUN, POD_START, POD_STOP, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     SCHEDULER,
     MissingObjects,
@@ -187,13 +189,19 @@ def _is_sidecar(container: Json) -> bool:
     return text_field(container, "restartPolicy") == "Always"
 
 
-def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
-    """Return the status of a Pod, with the containers running that can."""
+def pod_status(
+    pod: KubernetesObject, state: Readiness, stamp: str, probed: Collection[str] = ()
+) -> Json:
+    """Return the status of a Pod, with the containers running that can.
+
+    Those in `probed` are running and not ready yet.
+    """
     old, spec = pod.get("status") or {}, pod["spec"]
     started = state.initialized and not state.volumes
     names = [text_field(one, "name") for one in entries(spec, "containers")]
-    unready = [name for name in names if not started or name in state.variables]
-    ready = bool(started and state.ready == state.total)
+    waiting = [name for name in names if not started or name in state.variables]
+    unready = [name for name in names if name in waiting or name in probed]
+    ready = bool(started and state.ready == state.total and not probed)
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
     reason = () if ready else why
     held = [
@@ -213,9 +221,10 @@ def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
             own: dict[str, Json] = {"waiting": {"reason": waits}}
         else:
             own = _bad_config(problems) if problems else {"running": {"startedAt": stamp}}
-        containers.append(_status_of(one, own, ready="running" in own))
+        runs = "running" in own
+        containers.append(_status_of(one, own, ready=runs and one["name"] not in probed))
     status = {
-        "phase": "Running" if len(unready) < len(names) else "Pending",
+        "phase": "Running" if len(waiting) < len(names) else "Pending",
         "conditions": conditions(old, held, stamp),
         "startTime": old.get("startTime", stamp),
         **address,
@@ -231,6 +240,36 @@ def pod_status(pod: KubernetesObject, state: Readiness, stamp: str) -> Json:
             if "waiting" not in former and set(former) == set(one["state"]):
                 one["state"] = former
     return status
+
+
+def _probe_seconds(container: Json) -> float:
+    """Return the seconds from the start of a container until its probes let it be ready.
+
+    They succeed as soon as they can. upstream: k8s.io/kubernetes pkg/kubelet/prober/worker.go
+    """
+    seconds = 0.0
+    for name in ("startupProbe", "readinessProbe"):
+        probe = container.get(name) or {}
+        repeated = (probe.get("successThreshold") or 1) - 1
+        seconds += probe.get("initialDelaySeconds") or 0
+        seconds += repeated * (probe.get("periodSeconds") or 10)
+    return seconds
+
+
+def probed_containers(pod: KubernetesObject, state: Readiness, now: datetime) -> dict[str, float]:
+    """Return the containers whose probes have yet to succeed, with the seconds until then."""
+    found = {}
+    statuses = entries(pod.get("status"), "containerStatuses")
+    running = {one["name"]: (one.get("state") or {}).get("running") for one in statuses}
+    starts = state.initialized and not state.volumes
+    for container in entries(pod["spec"], "containers") if starts else ():
+        name = text_field(container, "name")
+        begun = running.get(name)
+        since = datetime.fromisoformat(begun["startedAt"]) if begun else now
+        left = _probe_seconds(container) - (now - since).total_seconds()
+        if left > 0 and name not in state.variables:
+            found[name] = left
+    return found
 
 
 def _init_statuses(spec: Json, readiness: Readiness, stamp: str) -> list[Json]:
@@ -311,13 +350,17 @@ def bind_pods(sim: SimulationContext) -> None:
     sim.store.watch(missing.observe)
 
 
-# The kubelet: starts Pods that are bound to a node, unless something is missing.
+# The kubelet: starts Pods that are bound to a node, unless something is missing, and ends deleted
+# ones, which it then removes from the API with a deletion without grace period.
 #
 # A Pod is processed again when an object that it waits for is written. The Pods of Jobs end
 # after the `sleep` in their command, or after some seconds; it is unknown what other
-# Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet.
+# Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet (kuberuntime/kuberuntime_container.go,
+# status/status_manager.go).
 
 _KUBELET_ACTOR = "kubelet"
+_KILLED = 137
+"""The exit code of a process that SIGKILL ended."""
 _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
 _UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
 
@@ -330,6 +373,7 @@ class Kubelet:
         self._starts = WorkQueue(sim, _KUBELET_ACTOR, self._start)
         self._changes = WorkQueue(sim, _KUBELET_ACTOR, self._sync)
         self._ends = WorkQueue(sim, _KUBELET_ACTOR, self._finish)
+        self._stops = WorkQueue(sim, _KUBELET_ACTOR, self._stop)
         self._missing = MissingObjects(self._changes)
         if sim.settings.kubelet:
             sim.store.watch(self._observe, {("v1", "Pod")})
@@ -338,6 +382,10 @@ class Kubelet:
     def _observe(self, change: StoreChange) -> None:
         if change.new is None:
             self._missing.forget(change.key)
+        elif is_terminating(change.new):
+            self._missing.forget(change.key)
+            if _grace(change.new) != _grace(change.old):
+                self._stops.add_at(change.key, _stopping(change.new))
         elif _node_of(change.new) and not _node_of(change.old):
             self._changes.add(change.key)
 
@@ -375,7 +423,10 @@ class Kubelet:
     def _report(self, pod: KubernetesObject, state: Readiness) -> bool:
         """Write the status of a Pod and record it, if it has changed."""
         sim, key = self._sim, object_key(pod)
-        status = pod_status(pod, state, sim.clock.stamp())
+        probed = probed_containers(pod, state, sim.clock.now())
+        if probed:
+            self._starts.add_at(key, min(probed.values()))
+        status = pod_status(pod, state, sim.clock.stamp(), probed)
         if status == pod.get("status"):
             return True
         well = write_status(sim.client(node(_node_of(pod))), pod, status)
@@ -387,7 +438,9 @@ class Kubelet:
         ]
         pairs = ((name, one) for name, some in state.variables.items() for one in some)
         reasons += [f"container {name}: {one.reason}" for name, one in pairs]
-        text = ": ".join(filter(None, (f"{state.ready}/{state.total} ready", "; ".join(reasons))))
+        reasons += [f"container {name}: probed for {left:g}s" for name, left in probed.items()]
+        count = f"{state.ready - len(probed)}/{state.total} ready"
+        text = ": ".join(filter(None, (count, "; ".join(reasons))))
         states = {"before": pod, "after": sim.store.get(*key)}
         sim.timeline.record(_KUBELET_ACTOR, action, key, outcome=outcome, message=text, **states)
         if not state.missing and _ends(pod):
@@ -398,23 +451,50 @@ class Kubelet:
         pod = self._pod(key)
         if pod is None or not _ends(pod):
             return True
-        stamp = self._sim.clock.stamp()
-        old = pod.get("status") or {}
-        held = [
-            StatusCondition("PodReadyToStartContainers", False),
-            StatusCondition("Initialized", True, "PodCompleted"),
-            StatusCondition("Ready", False, "PodCompleted"),
-            StatusCondition("ContainersReady", False, "PodCompleted"),
-            StatusCondition("PodScheduled", True),
-        ]
-        containers = entries(pod["spec"], "containers")
-        ended = [_status_of(one, _terminated(stamp), ready=False) for one in containers]
-        written = conditions(old, held, stamp)
-        status = {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
         event = self._sim.timeline.record(_KUBELET_ACTOR, "finish", key, message="succeeded")
-        well = write_status(self._sim.client(node(_node_of(pod))), pod, status)
+        well = self._end(pod)
         self._sim.timeline.amend(event, before=pod, after=self._sim.store.get(*key))
         return well
+
+    def _stop(self, key: ObjectKey) -> bool:
+        """Remove a deleted Pod whose containers have ended."""
+        pod = self._sim.store.get(*key)
+        grace = _grace(pod)
+        if pod is None or not grace:
+            return True  # it only waits for a finalizer
+        last = datetime.fromisoformat(pod["metadata"]["deletionTimestamp"])
+        left = (last - self._sim.clock.now()).total_seconds()
+        if left > grace - _stopping(pod):
+            return True  # another Pod of this name, which was deleted later
+        why, seconds = "its containers have not started", _stopping(pod)
+        if _is_started(pod):
+            is_killed = seconds >= grace
+            if not self._end(pod, is_killed=is_killed):
+                return False
+            why = f"its containers {'were killed' if is_killed else 'ended'} after {seconds:g}s"
+        client = self._sim.client(node(_node_of(pod)), Purpose("", message=why))
+        return client.delete(key, grace_period=0).ok
+
+    def _end(self, pod: KubernetesObject, *, is_killed: bool = False) -> bool:
+        """Write that all containers of a Pod have ended, by themselves or killed."""
+        stamp, old = self._sim.clock.stamp(), pod.get("status") or {}
+        reason = "PodFailed" if is_killed else "PodCompleted"
+        held = [
+            StatusCondition("PodReadyToStartContainers", False),
+            StatusCondition("Initialized", True, "" if is_killed else reason),
+            StatusCondition("Ready", False, reason),
+            StatusCondition("ContainersReady", False, reason),
+            StatusCondition("PodScheduled", True),
+        ]
+        state = _terminated(stamp)
+        if is_killed:
+            state["terminated"] |= {"exitCode": _KILLED, "reason": "Error"}
+        containers = entries(pod["spec"], "containers")
+        ended = [_status_of(one, state, ready=False) for one in containers]
+        phase = "Failed" if is_killed else "Succeeded"
+        written = conditions(old, held, stamp)
+        status = {**old, "phase": phase, "conditions": written, "containerStatuses": ended}
+        return write_status(self._sim.client(node(_node_of(pod))), pod, status)
 
 
 def _node_of(pod: KubernetesObject | None) -> str:
@@ -426,11 +506,42 @@ def _ends(pod: KubernetesObject) -> bool:
     return reference is not None and reference.get("kind") == "Job"
 
 
+def _is_started(pod: KubernetesObject) -> bool:
+    states = (one.get("state") or {} for one in entries(pod.get("status"), "containerStatuses"))
+    return any("running" in one for one in states)
+
+
+def _slept(*commands: Json) -> float | None:
+    """Return the seconds of the first `sleep` in parts of a command, or None."""
+    match = _SLEEP.search(" ".join(str(word) for one in commands for word in one or ()))
+    return float(match[1]) * dict(_UNITS)[match[2]] if match else None
+
+
 def _seconds(pod: KubernetesObject) -> float:
     """Return how long the containers of a Pod run, in seconds."""
     longest = 0.0
     for container in entries(pod["spec"], "containers"):
-        words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        match = _SLEEP.search(" ".join(map(str, words)))
-        longest = max(longest, float(match[1]) * dict(_UNITS)[match[2]] if match else POD_RUN)
+        slept = _slept(container.get("command"), container.get("args"))
+        longest = max(longest, POD_RUN if slept is None else slept)
     return longest
+
+
+def _grace(pod: KubernetesObject | None) -> int:
+    """Return the grace period of a deleted Pod, in seconds; 0 if it has or needs none."""
+    return int(metadata(pod).get("deletionGracePeriodSeconds") or 0)
+
+
+def _stopping(pod: KubernetesObject) -> float:
+    """Return how long the containers of a deleted Pod take to end, in seconds.
+
+    They get a signal after their `preStop` hook, which the first process of a container ignores
+    if it is `sleep`, or a shell that waits for one: the kubelet kills it after the grace period.
+    """
+    longest, grace = 0.0, _grace(pod)
+    for container in entries(pod["spec"], "containers") if _is_started(pod) else ():
+        hook = (container.get("lifecycle") or {}).get("preStop") or {}
+        slept = _slept((hook.get("exec") or {}).get("command"))
+        hooked = (hook.get("sleep") or {}).get("seconds") or slept or 0.0
+        ignores = _slept(container.get("command"), container.get("args")) is not None
+        longest = max(longest, grace if ignores else hooked + POD_STOP)
+    return min(longest, grace)

@@ -35,6 +35,7 @@ from kyvsim.simulator.kubernetes.controller import (
     WorkQueue,
     conditions,
     controlled,
+    controller_of,
     counts,
     enqueue,
     enqueue_controller,
@@ -158,7 +159,7 @@ def _roll_out(sim: SimulationContext, client: Client, owner: KubernetesObject) -
     recreates = (owner["spec"].get("strategy") or {}).get("type") == "Recreate"
     if recreates and any(_replicas(one) for one in former):
         return _emptied(client, former)
-    if recreates and any((one.get("status") or {}).get("replicas") for one in former):
+    if recreates and any(_has_pods(sim, one) for one in former):
         return True
     if current is None:
         return client.create(_replica_set(owner, former, replicas)).ok
@@ -166,6 +167,12 @@ def _roll_out(sim: SimulationContext, client: Client, owner: KubernetesObject) -
     if (current.get("status") or {}).get("availableReplicas", 0) >= replicas:
         well = _emptied(client, former) and well
     return well
+
+
+def _has_pods(sim: SimulationContext, owner: KubernetesObject) -> bool:
+    """Return whether Pods of an object still run, also those that are being deleted."""
+    ending = controlled(sim.store, owner, "v1", "Pod", terminating=True)
+    return bool(_active_pods(sim, owner)) or any(map(is_active, ending))
 
 
 def _replica_set(owner: KubernetesObject, former: list[KubernetesObject], replicas: int) -> Json:
@@ -243,7 +250,7 @@ _REVISION = "controller-revision-hash"
 
 
 def _sync_stateful_set(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
-    well = _next_step(client, owner, controlled(sim.store, owner, "v1", "Pod"))
+    well = _next_step(sim, client, owner)
     pods = controlled(sim.store, owner, "v1", "Pod")
     ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
     updated = sum(labels(one).get(_REVISION) == revision for one in pods)
@@ -259,13 +266,21 @@ def _sync_stateful_set(sim: SimulationContext, client: Client, owner: Kubernetes
     return write_status(client, owner, status) and well
 
 
-def _next_step(client: Client, owner: KubernetesObject, pods: list[KubernetesObject]) -> bool:
-    """Create a missing Pod, or delete a surplus or outdated one; return whether it succeeded."""
-    spec, existing = owner["spec"], {object_key(one).name: one for one in pods}
+def _next_step(sim: SimulationContext, client: Client, owner: KubernetesObject) -> bool:
+    """Create a missing Pod, or delete a surplus or outdated one; return whether it succeeded.
+
+    Nothing is done while a Pod is being deleted; with `Parallel`, only its replacement waits.
+    """
+    spec, pods = owner["spec"], controlled(sim.store, owner, "v1", "Pod")
+    ending = controlled(sim.store, owner, "v1", "Pod", terminating=True)
+    existing = {object_key(one).name: one for one in pods}
     parallel = spec.get("podManagementPolicy") == "Parallel"
+    if ending and not parallel:
+        return True
+    taken = {*existing, *(object_key(one).name for one in ending)}
     names = [f"{object_key(owner).name}-{number}" for number in range(int(spec["replicas"]))]
     for number, name in enumerate(names):
-        if name not in existing and not _make(client, owner, number):
+        if name not in taken and not _make(client, owner, number):
             return False
         if not parallel and not (name in existing and is_ready(existing[name])):
             return True
@@ -324,9 +339,13 @@ def _sync_daemon_set(sim: SimulationContext, client: Client, owner: KubernetesOb
     nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
     revision = template_hash(owner["spec"]["template"])
     on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+    ending = controlled(sim.store, owner, "v1", "Pod", terminating=True)
+    emptying = {_node_of(one) for one in ending}
     well = True
     for node in nodes:
         old = [one for one in by_node.get(node, ()) if labels(one).get(_REVISION) != revision]
+        if node in emptying:
+            continue  # a Pod is created when the deleted one is gone
         if not by_node.get(node):
             well = client.create(_pod(owner, node, revision)).ok and well
         elif old and not on_delete:
@@ -473,7 +492,7 @@ def _status(sim: SimulationContext, job: KubernetesObject) -> Json:
         **started,
         **counts(active=len(active), succeeded=succeeded, failed=failed),
         "ready": sum(is_ready(one) for one in active),
-        "terminating": 0,
+        "terminating": len(controlled(sim.store, job, "v1", "Pod", terminating=True)),
         "uncountedTerminatedPods": {},
         **({"completionTime": now} if done else {}),
         **({"conditions": written} if written else {}),
@@ -491,6 +510,32 @@ _WORKLOADS: tuple[tuple[UserInfo, tuple[str, str], tuple[str, str], _Sync], ...]
 """For each controller: account, kind, kind of the controlled objects, and reconcile function."""
 
 
+def _on_pod(sim: SimulationContext, queue: WorkQueue, change: StoreChange) -> None:
+    """Queue the Deployment of a Pod that is gone, since `Recreate` waits for that."""
+    reference = controller_of(change.old) if change.new is None else None
+    if reference is not None:
+        place = change.key.namespace
+        replica_set = sim.store.get("apps/v1", "ReplicaSet", place, reference["name"])
+        owner = controller_of(replica_set)
+        if owner is not None and owner.get("kind") == "Deployment":
+            queue.add(ObjectKey("apps/v1", "Deployment", place, owner["name"]))
+
+
+def _on_node(sim: SimulationContext, queue: WorkQueue, change: StoreChange) -> None:
+    """Queue all DaemonSets when a Node is new or gone."""
+    if change.old is None or change.new is None:
+        for one in sim.store.list("apps/v1", "DaemonSet", ""):
+            queue.add(object_key(one))
+
+
+_React = Callable[[SimulationContext, WorkQueue, StoreChange], None]
+_FURTHER: Mapping[str, tuple[tuple[str, str], _React]] = {
+    "Deployment": (("v1", "Pod"), _on_pod),
+    "DaemonSet": (("v1", "Node"), _on_node),
+}
+"""By kind: what its controller watches besides the objects that it controls."""
+
+
 def run_workloads(sim: SimulationContext) -> None:
     """Reconcile workloads whenever they or the objects they control are written.
 
@@ -503,18 +548,14 @@ def run_workloads(sim: SimulationContext) -> None:
         obj = client.get(*key)
         return obj is None or is_terminating(obj) or sync(sim, client, obj)
 
-    def on_node(change: StoreChange, queue: WorkQueue) -> None:
-        if change.old is None or change.new is None:
-            for one in sim.store.list("apps/v1", "DaemonSet", ""):
-                queue.add(object_key(one))
-
     for user, kind, child, sync in _WORKLOADS:
         actor = user.username.rpartition(":")[2]
         queue = WorkQueue(sim, actor, partial(work, client=sim.client(user), sync=sync))
         sim.store.watch(enqueue(queue), {kind})
         sim.store.watch(enqueue_controller(queue, kind[1]), {child})
-        if user is DAEMON_SET:
-            sim.store.watch(partial(on_node, queue=queue), {("v1", "Node")})
+        if kind[1] in _FURTHER:
+            watched, react = _FURTHER[kind[1]]
+            sim.store.watch(partial(react, sim, queue), {watched})
 
 
 # The CronJob controller: a Job at each time of the schedule.

@@ -193,7 +193,7 @@ def test_what_a_cleanup_deletes_soon_is_not_there_at_the_end(steps):
     outcome = steps("- create: {file: p.yaml}\n- assert: {file: p.yaml}", p=SHORT_LIVED)
     assert outcome.result == "fail"
     assert "v1/Pod/chainsaw-" in outcome.reason
-    assert "was deleted before the timeout of the assertion by cleanup at 60." in outcome.reason
+    assert "was deleted before the timeout of the assertion by cleanup at 61." in outcome.reason
     assert outcome.seconds < 1
 
 

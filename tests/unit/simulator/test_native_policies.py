@@ -324,10 +324,9 @@ def test_policies_that_validate_nothing_say_nothing(put, cluster_policy, said):
 
 
 @pytest.mark.parametrize("kind", ["HorizontalPodAutoscaler", "*Set"])
-def test_a_kind_of_several_resources_leaves_it_with_the_webhook(put, policy, stored, said, kind):
-    put(policy(match=match({"kinds": [kind]})))
-    assert said() == (False, "")
-    assert stored() is None
+def test_a_kind_of_several_resources_is_refused(admin, policy, kind):
+    error = admin.create(policy(match=match({"kinds": [kind]}))).error
+    assert error.message.endswith(f"denied the request: no unique match for kind {kind}")
 
 
 def test_a_policy_that_cannot_be_made_anew_stays_as_it_was(

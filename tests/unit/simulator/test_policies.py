@@ -2,12 +2,19 @@
 
 import pytest
 
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.release import V_1_19_0, V_1_19_1
 from kyvsim.policy.rule import read_rule, status_rule
 
 # What policies say of themselves once they act.
 
 DENY = {"validate": {"message": "no", "deny": {}}}
+CONFIG_MAPS = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "resources": ["configmaps"],
+}
 
 
 @pytest.fixture
@@ -28,6 +35,14 @@ def test_a_policy_says_that_it_is_ready_and_since_when(put, cluster_policy, stat
     ]
 
 
+@pytest.mark.parametrize("version", ["v1", "v2beta1"])
+def test_policies_of_all_versions_become_ready(put, cluster_policy, cluster, version):
+    put({**cluster_policy("p", DENY), "apiVersion": f"kyverno.io/{version}"})
+    stored = cluster.sim.store.get(f"kyverno.io/{version}", "ClusterPolicy", "", "p")
+    assert stored["status"]["conditions"][0]["status"] == "True"
+    assert cluster.kyverno.cache.get("p") is not None
+
+
 def test_readiness_that_stays_keeps_its_time(put, cluster, cluster_policy, status, admin):
     put(cluster_policy("p", DENY))
     cluster.sim.scheduler.advance(60)
@@ -37,16 +52,63 @@ def test_readiness_that_stays_keeps_its_time(put, cluster, cluster_policy, statu
     assert status()["conditions"][0]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
 
 
-def test_change_of_a_policy_that_acts_counts_before_a_new_policy_would(
-    put, cluster, cluster_policy, status, admin
-):
+def test_a_policy_becomes_ready_step_by_step(cluster, cluster_policy, admin):
+    name = "kyverno-resource-validating-webhook-cfg"
+    kind = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
+
+    def steps():
+        stored = admin.get("kyverno.io/v1", "ClusterPolicy", "", "p")
+        return (
+            bool(admin.get(*kind, "", name).get("webhooks")),
+            "status" in stored,
+            cluster.kyverno.cache.get("p") is not None,
+        )
+
+    admin.create(cluster_policy("p", DENY))
+    seen = [steps()]
+    while cluster.sim.scheduler.step(1):
+        seen += [steps()] if steps() != seen[-1] else []
+    assert seen == [
+        (False, False, False),
+        (True, False, False),
+        (True, True, False),
+        (True, True, True),
+    ]
+
+
+def test_a_policy_in_cel_acts_with_its_webhook(cluster, admin, obj):
+    spec = {
+        "matchConstraints": {"resourceRules": [CONFIG_MAPS]},
+        "validations": [{"expression": "false"}],
+    }
+    policy = obj("ValidatingPolicy", "p", api_version="policies.kyverno.io/v1", spec=spec)
+    key = object_key(admin.create(policy).object)
+    seen = []
+    while cluster.sim.scheduler.step(1):
+        acts = cluster.kyverno.cache.get("ValidatingPolicy p") is not None
+        step = acts, "status" in admin.get(*key)
+        seen += [step] if step not in seen else []
+    assert seen == [(False, False), (True, False), (True, True)]
+
+
+def test_a_change_of_a_policy_that_acts_counts_at_once(put, cluster, cluster_policy, admin):
     put(cluster_policy("p", DENY))
     admin.update(cluster_policy("p", DENY, DENY))
-    cluster.sim.scheduler.advance(0.04)
-    assert status()["rulecount"]["validate"] == 2
-    admin.create({**cluster_policy("q", DENY)})
-    cluster.sim.scheduler.advance(0.04)
-    assert cluster.kyverno.cache.get("q") is None
+    while len(cluster.kyverno.cache.get("p").policy.rules) == 1:
+        assert cluster.sim.scheduler.step(1)
+    status = admin.get("kyverno.io/v1", "ClusterPolicy", "", "p")["status"]
+    assert status["rulecount"]["validate"] == 1
+
+
+def test_steps_with_a_policy_end_where_it_changes(cluster, cluster_policy, admin):
+    admin.create(cluster_policy("p", DENY))
+    cluster.sim.scheduler.advance(0.003)
+    admin.update(cluster_policy("p", DENY, DENY))
+    written = []
+    cluster.sim.store.watch(lambda change: written.append(change.new))
+    cluster.sim.scheduler.settle(30)
+    of_policy = [one for one in written if one["kind"] == "ClusterPolicy"]
+    assert [one["status"]["rulecount"]["validate"] for one in of_policy] == [2]
 
 
 def test_derived_rules_are_listed_and_not_counted(put, cluster_policy, status):

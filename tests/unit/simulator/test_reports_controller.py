@@ -451,8 +451,8 @@ def test_parameters_are_those_of_the_cluster(
 def test_nothing_is_reported_on_an_object_where_parameters_are_missing(
     put, native, binding, deployment, cluster_policy, results, cluster, reference
 ):
-    put(deployment(), native(ONE, paramKind=CONFIG))
-    put(binding(paramRef={"parameterNotFoundAction": "Allow", **reference}))
+    put(deployment(), binding(paramRef={"parameterNotFoundAction": "Allow", **reference}))
+    put(native(ONE, paramKind=CONFIG))
     match = {"any": [{"resources": {"kinds": ["Deployment"]}}]}
     put(cluster_policy("p", {"match": match, "validate": {"deny": {}}}, background=True))
     assert results() == []

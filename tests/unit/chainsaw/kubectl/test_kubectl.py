@@ -328,6 +328,34 @@ def test_what_is_not_understood_is_not_simulated(line, k):
         k(line)
 
 
+@pytest.mark.parametrize(
+    ("flags", "seconds", "done"),
+    [
+        ("", 30, "deleted"),
+        ("--grace-period=-1", 30, "deleted"),
+        ("--grace-period=5", 5, "deleted"),
+        ("--grace-period=0", 1, "deleted"),
+        ("--now", 1, "deleted"),
+        ("--force", 0, "force deleted"),
+        ("--force --grace-period=0", 0, "force deleted"),
+    ],
+)
+def test_flags_set_the_grace_period_of_pods(k, situation, flags, seconds, done):
+    k(("run", "p", "--image=busybox", "--command", "--", "sleep", "1h"))
+    situation.session.wait(5)
+    begin = situation.session.sim.clock.elapsed
+    result = k(f"delete pod p {flags}")
+    assert result.text(STDOUT) == f'pod "p" {done} from default namespace\n'
+    warned = result.text(STDERR).startswith("Warning: Immediate deletion does not wait")
+    assert warned is (seconds == 0)
+    assert situation.session.sim.clock.elapsed - begin == pytest.approx(seconds, abs=0.5)
+
+
+@pytest.mark.parametrize("flags", ["--now --grace-period=3", "--force --grace-period=3"])
+def test_grace_periods_exclude_each_other(k, flags):
+    assert "cannot be specified together" in k(f"delete pod p {flags}").text(STDERR)
+
+
 def test_deleted_pods_of_a_controller_mean_that_it_is_started_anew(out, situation):
     pods = "pod -n kyverno -l app.kubernetes.io/component=cleanup-controller"
     assert out(f"delete {pods}") == (

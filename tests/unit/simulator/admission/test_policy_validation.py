@@ -342,3 +342,49 @@ def test_the_timeline_leaves_out_that_a_kind_is_deprecated(put, cluster, cluster
     put(cluster_policy("p", {**DENY, **matching("Pod", "Gizmo")}))
     told = next(one for one in cluster.sim.timeline.events if one.object.kind == "ClusterPolicy")
     assert told.message.endswith(UNKNOWN)
+
+
+def cel_rule(*expressions, kinds=("Secret",), **more):
+    written = [{"expression": one, "message": "no"} for one in expressions]
+    return {"validate": {"cel": {"expressions": written, **more}}, **matching(*kinds)}
+
+
+NO_OVERLOAD = "found no matching overload for '_==_' applied to '(string, int)'"
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([cel_rule("object.kind == 'Secret'")], []),
+        (
+            [cel_rule("true", "!has(object.name)", "object.type == 1")],
+            [
+                ("1:5: undefined field 'name'", "!has(object.name)", 1),
+                (f"1:13: {NO_OVERLOAD}", "object.type == 1", 2),
+            ],
+        ),
+        (
+            [cel_rule("variables.x == 1", variables=[{"name": "x", "expression": "object.type"}])],
+            [(f"1:13: {NO_OVERLOAD}", "variables.x == 1", 0)],
+        ),
+        # What no admission policy could replace is not checked.
+        ([cel_rule("has(object.name)"), {**cel_rule("true"), "name": "other"}], []),
+        ([cel_rule("has(object.name)", kinds=("*",))], []),
+    ],
+)
+def test_expressions_in_cel_are_checked_with_the_types_of_their_kinds(
+    admin, cluster_policy, rules, expected
+):
+    response = admin.create(cluster_policy("p", *rules))
+    assert response.ok
+    place = "spec.rules[0].validate.cel.expressions"
+    assert [one for one in response.warnings if one.startswith(place)] == [
+        f"{place}[{index}].expression:/v1, Kind=Secret: ERROR: <input>:{error}; | {text}; | "
+        f"{'.' * (int(error.split(':')[1]) - 1)}^;"
+        for error, text, index in expected
+    ]
+
+
+def test_rules_in_cel_have_kinds_that_select_one_resource(said, cluster_policy):
+    rule = cel_rule("true", kinds=("Event",))
+    assert said(cluster_policy("p", rule)) == "no unique match for kind Event"

@@ -34,9 +34,11 @@ def test_rules_see_the_scale(admin, deployment, deny, put):
     assert "no" in admin.send(scale_request(now, 3, admin.user)).error.message
 
 
-def test_an_eviction_deletes_the_pod(admin, pod, put):
+def test_an_eviction_deletes_the_pod(cluster, admin, pod, put):
     key = object_key(put(pod()))
     assert admin.send(eviction_request(key, admin.user)).ok
+    assert admin.get(*key)["metadata"]["deletionGracePeriodSeconds"] == 30
+    cluster.sim.scheduler.advance(2)
     assert admin.get(*key) is None
 
 

@@ -106,3 +106,30 @@ def test_a_changed_certificate_comes_back(admin, run):
     admin.merge(key, {"data": {"ca.crt": "mine"}})
     run(1)
     assert admin.get(*key)["data"] == before
+
+
+def admission_policy(obj, expression, resources=("secrets",)):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [{**rule, "resources": list(resources)}]},
+        "validations": [{"expression": "true"}, {"expression": expression}],
+    }
+    api_version = "admissionregistration.k8s.io/v1"
+    return obj("ValidatingAdmissionPolicy", "p", api_version=api_version, spec=spec)
+
+
+def test_the_status_of_an_admission_policy_has_its_type_errors(admin, obj, put, run):
+    key = object_key(put(admission_policy(obj, "object.kin == 'x'")))
+    mark = " | object.kin == 'x'\n | ......^\n"
+    warning = f"/v1, Kind=Secret: ERROR: <input>:1:7: undefined field 'kin'\n{mark}"
+    assert admin.get(*key)["status"] == {
+        "observedGeneration": 1,
+        "typeChecking": {
+            "expressionWarnings": [
+                {"fieldRef": "spec.validations[1].expression", "warning": warning}
+            ]
+        },
+    }
+    admin.merge(key, {"spec": admission_policy(obj, "object.kind == 'x'")["spec"]})
+    run(1)
+    assert admin.get(*key)["status"] == {"observedGeneration": 2, "typeChecking": {}}

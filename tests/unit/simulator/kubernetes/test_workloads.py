@@ -1,6 +1,9 @@
 """The controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets."""
 
+import pytest
+
 from kyvsim.kubernetes.objects import ObjectKey, object_key
+from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.api_server.server import ADMIN, scale_request
 from kyvsim.simulator.context import LONGEST_RETRY
 from kyvsim.simulator.kubernetes.controller import WorkQueue
@@ -116,7 +119,7 @@ def test_workloads_can_be_left_out(make_cluster, workload):
 def test_its_pods_go_with_it(admin, workload, put, run, names):
     put(workload("ReplicaSet"))
     admin.delete(ObjectKey("apps/v1", "ReplicaSet", "default", "w"))
-    run(1)
+    run(2)
     assert names("v1", "Pod") == []
 
 
@@ -171,3 +174,41 @@ def test_each_node_has_a_pod(admin, obj, workload, put, run, names):
     admin.delete(ObjectKey("v1", "Node", "", "second"))
     run(5)
     assert len(names("v1", "Pod")) == 1
+
+
+def sleeping(pod):
+    """Return the template of Pods that take their whole grace period to end."""
+    container = {**pod()["spec"]["containers"][0], "command": ["sleep", "1h"]}
+    return {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [container]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits"),
+    [("ReplicaSet", False), ("Deployment", False), ("StatefulSet", True), ("DaemonSet", True)],
+)
+def test_who_waits_for_a_deleted_pod(admin, workload, pod, put, run, kind, waits):
+    put(workload(kind, template=sleeping(pod)))
+    (first,) = admin.list("v1", "Pod", "default")
+    admin.delete(object_key(first))
+    run(10)
+    active = [one for one in admin.list("v1", "Pod", "default") if not is_terminating(one)]
+    assert not active if waits else len(active) == 1
+    run(30)
+    (now,) = admin.list("v1", "Pod", "default")
+    assert now["metadata"]["uid"] != first["metadata"]["uid"]
+
+
+def test_a_deployment_that_recreates_waits_for_deleted_pods(admin, workload, pod, put, run):
+    template = sleeping(pod)
+    put(workload("Deployment", template=template, strategy={"type": "Recreate"}))
+    (first,) = admin.list("v1", "Pod", "default")
+    labels = {"app": "w", "version": "2"}
+    change = {"spec": {"template": {"metadata": {"labels": labels}}}}
+    admin.merge(ObjectKey("apps/v1", "Deployment", "default", "w"), change)
+    run(10)
+    assert [one["metadata"]["uid"] for one in admin.list("v1", "Pod", "default")] == [
+        first["metadata"]["uid"]
+    ]
+    run(30)
+    (now,) = admin.list("v1", "Pod", "default")
+    assert now["metadata"]["labels"]["version"] == "2"
