@@ -8,6 +8,7 @@ written as visible escapes.
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -112,7 +113,21 @@ def _environment() -> "Environment":
         finalize=_shown,
     )
     environment.filters["counted"] = counted
+    environment.filters["code_pieces"] = code_pieces
     return environment
+
+
+_CODE = re.compile(r"`` (?P<with>.+?) ``|`(?P<without>[^`]+)`")
+"""Code in a message; code with backticks is between two of them, as in Markdown."""
+
+
+def code_pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a message: text, and the code that follows it, or ""."""
+    end = 0
+    for found in _CODE.finditer(text):
+        yield text[end : found.start()], found["with"] or found["without"]
+        end = found.end()
+    yield text[end:], ""
 
 
 def _shown(value: object) -> object:

@@ -492,6 +492,7 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
         "timeline.html",
         style=("timeline.css", columns(len(values["lanes"].names))),
         script=("timeline.js",),
+        is_begun=simulation is not NOT_BEGUN,
         **result,
         **values,
     )

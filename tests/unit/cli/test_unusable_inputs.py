@@ -130,5 +130,6 @@ def test_the_document_and_the_page_have_the_error(command, capfdbinary, tmp_path
     page = capfdbinary.readouterr().out.decode()
     assert "INCOMPLETE: 1 error in 1 input" in page
     assert "missing.yaml: error KV001" in page
+    assert "Timeline" not in page
     main.run([*words, "text"])
     assert capfdbinary.readouterr().out.decode().splitlines()[-1].startswith("INCOMPLETE: 1 error")
