@@ -488,11 +488,12 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
             **result,
         )
     values = values_of(simulation, options)
+    is_begun = simulation is not NOT_BEGUN
     return page(
         "timeline.html",
         style=("timeline.css", columns(len(values["lanes"].names))),
-        script=("timeline.js",),
-        is_begun=simulation is not NOT_BEGUN,
+        script=("timeline.js",) if is_begun else (),
+        is_begun=is_begun,
         **result,
         **values,
     )

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from browser import golden_page
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,12 +34,14 @@ PAGES = {
     "simulate": "simulate/denied-namespace-html",
     "simulate --explain": "simulate/explained-html",
     "simulate --compare": "simulate/compared-html",
+    "simulate of unusable input": "simulate/misspelt-html",
+    "test --coverage": "test/coverage-html",
 }
 
 
 @pytest.fixture(params=PAGES)
 def text(request):
-    return (ROOT / "tests/golden" / PAGES[request.param] / "stdout").read_bytes().decode()
+    return golden_page(PAGES[request.param])
 
 
 class Page(HTMLParser):
