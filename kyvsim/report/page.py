@@ -84,7 +84,12 @@ def stored(text: str) -> Markup:
 
 def ending_of(ending: RunEnding) -> dict[str, str]:
     """Return the closing line of a run and its style, for the top of a page."""
-    weights = {RunVerdict.PASSED: "good", RunVerdict.WARNED: "warn", RunVerdict.NOTHING: "warn"}
+    weights = {
+        RunVerdict.PASSED: "good",
+        RunVerdict.SAME: "good",
+        RunVerdict.WARNED: "warn",
+        RunVerdict.NOTHING: "warn",
+    }
     return {"line": ending_line(ending), "style": weights.get(ending.verdict, "bad")}
 
 
