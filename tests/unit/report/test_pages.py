@@ -252,6 +252,15 @@ def test_passes_are_counted_and_lead_to_items_only_with_details(shown):
         assert ('data-status="pass" aria-label' in text) is detailed
 
 
+def test_a_status_that_no_result_has_is_no_column(menagerie, make):
+    for response in menagerie().responses:
+        run = make.run((response,))
+        text = "".join(render_document(begin, run, RenderOptions()))
+        found = {result.status for policy in response.responses for result in policy.results}
+        for status in (RuleStatus.PASS, RuleStatus.SKIP):
+            assert (f'<th class="number">{status}</th>' in text) is (status in found), status
+
+
 def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):
     run = menagerie()
 
