@@ -94,6 +94,8 @@ export function createEditor({ parent, label, description, change, complete }) {
     keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ "aria-label": label, "aria-description": description, tabindex: "0" }),
     EditorView.updateListener.of((update) => { if (update.docChanged && !filling) change(); }),
+    // A long list of completions scrolls, so it must be focusable.
+    EditorView.updateListener.of(({ view }) => view.dom.querySelector(".cm-tooltip-autocomplete > ul")?.setAttribute("tabindex", "0")),
     theme,
   ];
   let filling = false;

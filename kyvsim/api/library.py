@@ -52,6 +52,7 @@ from kyvsim.report.style import RenderOptions
 from kyvsim.report.suite_text import SuiteOptions, every_diagnostic, suite_ending
 from kyvsim.report.timeline_rows import (
     NO_LEVEL,
+    NOT_BEGUN,
     SimulationTerms,
     TimelineOptions,
     failing_levels,
@@ -441,7 +442,7 @@ def explain(
         explained,
         results,
         lambda one: one.status in {"fail", "error"},
-        lambda format_: format_.write(explained, StepPage()),
+        lambda format_: format_.write(explained, StepPage(diagnostics=lambda: diagnostics)),
     )
     numbers = {"policies": len(opened.run.policies), "resources": opened.run.resource_count}
     return _checked(report, **numbers, check=check)
@@ -528,13 +529,10 @@ def simulate(
             text = ": ".join(filter(None, (one.text, one.reason)))
             yield Result("", "", "", "pass" if one.met else "fail", text, one.location)
 
-    ending = simulation_ending(simulation, terms)
+    ending = simulation_ending(simulation or NOT_BEGUN, terms)
 
     def render(format_: OutputFormat) -> Iterator[str]:
-        if simulation is not None:
-            yield from format_.write(simulation, TimelineOptions())
-        elif not format_.for_people:
-            raise UnusableInputError("nothing was simulated, so there is no document")
+        yield from format_.write(simulation or NOT_BEGUN, TimelineOptions(terms=terms))
         if format_.for_people:
             yield f"{ending_line(ending)}\n"
 

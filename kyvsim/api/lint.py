@@ -166,8 +166,9 @@ def lint(
     """
     read = tuple(read_sources(paths, stdin, walking))
     defined = load_definitions(crd_paths, stdin, walking)
-    findings = _findings(read, defined, walking, is_reported, release, jobs)
-    return findings._replace(diagnostics=selected(findings.diagnostics, selection))
+    return _findings(
+        read, defined, walking, is_reported, release=release, jobs=jobs, selection=selection
+    )
 
 
 _FEW: Final = 100
@@ -188,8 +189,8 @@ def plan_fixes(
     alone = USUAL._replace(as_found=True)
 
     def check(source: Source) -> tuple[Diagnostic, ...]:
-        found = _findings((source,), defined, alone, release=release).diagnostics
-        return selected(found, selection)
+        found = _findings((source,), defined, alone, release=release, selection=selection)
+        return found.diagnostics
 
     sources = (
         Source(name, text, os.path.dirname(name) or os.curdir)
@@ -216,8 +217,10 @@ def _findings(
     defined: Loaded,
     walking: Walking,
     is_reported: Callable[[str], bool] = lambda _: True,
-    release: Release = NEWEST,
+    *,
+    release: Release,
     jobs: int = 1,
+    selection: Selection,
 ) -> Findings:
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
@@ -283,8 +286,10 @@ def _findings(
             diagnostics.append(problem)
     reported_sources = [source for source in sources if is_reported(source.name)]
     diagnostics = [one for one in diagnostics if is_reported(_file_of(one))]
-    rest = without_ignored(diagnostics, reported_sources, is_partial=walking.as_found)
-    ordered = _in_order(rest)
+    rest: Iterable[Diagnostic] = diagnostics
+    if selection.comments:
+        rest = without_ignored(diagnostics, reported_sources, is_partial=walking.as_found)
+    ordered = selected(_in_order(rest), selection)
     checked = sum(
         has_known_shape(document) or sniff(document.data) in native_schemas()
         for document in documents

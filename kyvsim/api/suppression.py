@@ -27,6 +27,8 @@ class Selection(NamedTuple):
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = MappingProxyType({})
     """Other severities by code; the longest prefix counts."""
+    comments: bool = True
+    """Whether comments in files ignore warnings; if not, comments are not checked either."""
 
 
 EVERYTHING: Final = Selection()

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -28,20 +28,20 @@ from kyvsim.cli.parameters import INPUT, safe_option
 from kyvsim.cli.run_output import View, is_for_people, show_run, shown_pieces
 from kyvsim.cli.streams import (
     OK,
-    UNUSABLE,
+    close,
     is_terminal,
     print_diagnostics,
     shows_colours,
     waiting,
     write_out,
 )
-from kyvsim.model.diagnostic import Severity, has_errors
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.explanation import ObjectExplanation
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, RunEnding
 from kyvsim.report.explain import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS, RUN_FORMATS
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
-from kyvsim.report.run import StreamingDocument
+from kyvsim.report.run import StreamingDocument, error_fact
 
 _TEXT = "text"
 _LEAST_WIDTH, _MOST_WIDTH = 52, 80
@@ -59,11 +59,16 @@ _OTHER_VIEWS = (
 """Options of `apply` that --explain does not support."""
 
 
-def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
+def written(
+    name: str,
+    objects: Iterable[ObjectExplanation],
+    diagnostics: Callable[[], tuple[Diagnostic, ...]] = tuple,
+    *,
+    colours: bool,
+) -> Iterator[str]:
     """Yield explanations in a format."""
-    page = StepPage(
-        colours, max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH))
-    )
+    width = max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH))
+    page = StepPage(colours, width, diagnostics)
     pieces: Iterator[str] = EXPLAIN_FORMATS[name].write(objects, page)
     return pieces
 
@@ -161,17 +166,27 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     except NotFoundError as error:
         print_diagnostics(error.diagnostics)
         raise click.UsageError(str(error), ctx) from None
-    print_diagnostics(explained.run.diagnostics)
-    print_ignored(explained.run.left_out, options)
+    run = explained.run
+    print_diagnostics(run.diagnostics)
+    print_ignored(run.left_out, options)
+
+    def later() -> tuple[Diagnostic, ...]:
+        # The explanation already shows that no rule matched, but not that policies were given as
+        # resources.
+        return tuple(one for one in run.final_diagnostics() if one.severity is Severity.ERROR)
+
+    def every() -> tuple[Diagnostic, ...]:
+        return (*run.diagnostics, *later())
+
     with report_files(chosen, FORMATS) as files:
         objects = tuple(explained.objects) if chosen.files else explained.objects
         write_out(
-            written(chosen.shown, objects, colours=shows_colours()), FORMATS[chosen.shown].media
+            written(chosen.shown, objects, every, colours=shows_colours()),
+            FORMATS[chosen.shown].media,
         )
-        files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
-    # The explanation already shows that no rule matched, but not that policies were given as
-    # resources.
-    final = explained.run.final_diagnostics()
-    later = tuple(one for one in final if one.severity is Severity.ERROR)
-    print_diagnostics(later)
-    return UNUSABLE if later or has_errors(explained.run.diagnostics) else OK
+        files.fill(written(name, objects, every, colours=False) for name, _ in chosen.files)
+    print_diagnostics(later())
+    ending = RunEnding((error_fact(every()),))
+    if ending.status != OK:
+        close(ending, on_stdout=chosen.shown == _TEXT)
+    return ending.status

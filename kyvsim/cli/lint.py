@@ -117,6 +117,11 @@ PATH is a file, a folder or - for standard input [default: .].
     help="Do not report warnings with these codes or prefixes of codes. Errors are always "
     "reported. Repeatable.",
 )
+@flag_option(
+    "--no-ignore-comments",
+    group=OUTPUT,
+    help="Also report warnings that a comment in a file ignores.",
+)
 @safe_option(
     "--severity",
     multiple=True,
@@ -161,6 +166,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     definitions = {os.path.realpath(path) for path in options["crd_path"]}
     unchanged = unchanged_of(options, ctx, lambda: definitions.__contains__)
     selection = selection_of(options["select"], options["ignore"], options["severity"])
+    selection = selection._replace(comments=not options["no_ignore_comments"])
 
     def is_reported(file: str) -> bool:
         return unchanged is None or os.path.realpath(file) not in unchanged

@@ -57,6 +57,7 @@ from kyvsim.report.formats import JSON
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.timeline_rows import (
     NO_LEVEL,
+    NOT_BEGUN,
     SimulationTerms,
     TimelineOptions,
     simulation_ending,
@@ -244,21 +245,20 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     print_ignored(done.left_out, options)
     least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
     terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)
-    ending = simulation_ending(done.simulation, terms)
-    if done.simulation is not None:
-        refuse_named(chosen.files, done.files, ctx)
-        width = min(shutil.get_terminal_size().columns, _WIDEST)
-        timeline_options = TimelineOptions(every=options["every"], width=width, ending=ending)
-        write_reports(
-            (path, FORMATS[name].media, FORMATS[name].write(done.simulation, timeline_options))
-            for name, path in chosen.files
-        )
-        shown = FORMATS[chosen.shown]
-        write_out(
-            shown.write(done.simulation, timeline_options._replace(colours=shows_colours())),
-            shown.media,
-        )
-    close(ending, on_stdout=done.simulation is not None and chosen.shown == "text")
+    simulation = done.simulation or NOT_BEGUN
+    refuse_named(chosen.files, done.files, ctx)
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    timeline_options = TimelineOptions(every=options["every"], width=width, terms=terms)
+    write_reports(
+        (path, FORMATS[name].media, FORMATS[name].write(simulation, timeline_options))
+        for name, path in chosen.files
+    )
+    shown = FORMATS[chosen.shown]
+    write_out(
+        shown.write(simulation, timeline_options._replace(colours=shows_colours())), shown.media
+    )
+    ending = simulation_ending(simulation, terms)
+    close(ending, on_stdout=chosen.shown == "text")
     return ending.status
 
 

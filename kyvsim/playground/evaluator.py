@@ -33,7 +33,12 @@ from kyvsim.report.run_html import streaming_page, values_of
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.timeline_formats import columns
 from kyvsim.report.timeline_formats import values_of as timeline_values
-from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simulation_ending
+from kyvsim.report.timeline_rows import (
+    NOT_BEGUN,
+    SimulationTerms,
+    TimelineOptions,
+    simulation_ending,
+)
 
 
 class Mark(NamedTuple):
@@ -115,7 +120,7 @@ def _reasons(typed: Typed) -> PageUpdate:
         "playground_reasons.html",
         objects=objects,
         diagnostics=diagnostics,
-        ending=banner(objects),
+        ending=banner(objects, diagnostics),
     )
     findings = (one for obj in explained for one in _findings(found.run, obj.response))
     return PageUpdate(html, marks=_marks(typed, diagnostics, findings))
@@ -124,7 +129,9 @@ def _reasons(typed: Typed) -> PageUpdate:
 def _timeline(typed: Typed) -> PageUpdate:
     found = simulate_typed(typed)
     simulation, diagnostics = found.simulation, found.diagnostics
-    ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(diagnostics))))
+    ending = ending_of(
+        simulation_ending(simulation or NOT_BEGUN, SimulationTerms(tuple(diagnostics)))
+    )
     values: dict[str, Any] = {"simulation": None}
     style = ""
     if simulation is not None:

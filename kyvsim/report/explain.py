@@ -2,12 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import (
     Answer,
     ObjectExplanation,
@@ -16,9 +17,9 @@ from kyvsim.model.explanation import (
     StepKind,
     deciding,
 )
-from kyvsim.model.result import RuleStatus
+from kyvsim.model.result import RuleStatus, RunVerdict
 from kyvsim.report.decisions import decision, rule_name
-from kyvsim.report.diagnostics import place_json, resource_place, sentence
+from kyvsim.report.diagnostics import diagnostic_json, place_json, resource_place, sentence
 from kyvsim.report.object_text import (
     Marked,
     document_origin,
@@ -30,6 +31,7 @@ from kyvsim.report.object_text import (
 )
 from kyvsim.report.page import MOST_OBJECTS, page
 from kyvsim.report.results import identity, title
+from kyvsim.report.run import error_fact
 from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line
 
 SHOWN_WORDS: Mapping[str, str] = {
@@ -45,6 +47,8 @@ class StepPage(NamedTuple):
 
     colours: bool = False
     width: int = 80
+    diagnostics: Callable[[], tuple[Diagnostic, ...]] = tuple
+    """Returns those about inputs, when all objects are read; text is written beside them."""
 
 
 def answer_word(answer: Answer | None) -> str:
@@ -217,7 +221,7 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
     ]
 
 
-def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
+def render_json(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterator[str]:
     """Yield the document, one object at a time; found and expected values are not truncated."""
     shown = (
         {
@@ -229,6 +233,8 @@ def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
     )
     yield '{"objects": ['
     yield from json_entries(json.dumps(entry, default=str) for entry in shown)
+    yield '],\n"diagnostics": ['
+    yield from json_entries(json.dumps(diagnostic_json(one)) for one in page.diagnostics())
     yield f'],\n"kyvsim": {json.dumps(document_origin("explain"))}}}\n'
 
 
@@ -283,14 +289,21 @@ def _step_json(step: Step) -> dict[str, object]:
     }
 
 
-def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
+def render_html(objects: Iterable[ObjectExplanation], options: StepPage) -> Iterator[str]:
     """Yield the page in pieces."""
     every = [object_part(one) for one in objects]
+    diagnostics = options.diagnostics()
     shown = every
     if len(every) > MOST_OBJECTS:
         shown = sorted(every, key=_rank)[:MOST_OBJECTS]
     further = len(every) - len(shown)
-    return page("explain.html", objects=shown, ending=banner(every), further=further)
+    return page(
+        "explain.html",
+        objects=shown,
+        ending=banner(every, diagnostics),
+        diagnostics=diagnostics,
+        further=further,
+    )
 
 
 _RANKS: Final = ("bad", "warn", "good")
@@ -302,8 +315,10 @@ def _rank(shown: Mapping[str, Any]) -> int:
     return next((rank for rank, style in enumerate(_RANKS) if style in styles), len(_RANKS))
 
 
-def banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the number of rules by their words, and the style of the worst one."""
+def banner(
+    objects: Sequence[Mapping[str, Any]], diagnostics: Iterable[Diagnostic]
+) -> dict[str, str]:
+    """Return the number of rules by their words, and the style of the worst one or of errors."""
     rules = [one for shown in objects for one in shown["applied"]]
     words = Counter(one["word"] for one in rules)
     numbers = [f"{number} {word}" for word, number in words.items()]
@@ -311,7 +326,10 @@ def banner(objects: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     styles = {one["style"] for one in rules}
     style = next((one for one in _RANKS if one in styles), "warn")
     evaluated = f"{counted(len(rules), 'rule')} evaluated on {counted(len(objects), 'object')}"
-    return {"line": f"{evaluated}: {', '.join(numbers)}", "style": style}
+    line, errors = f"{evaluated}: {', '.join(numbers)}", error_fact(diagnostics)
+    if errors.number:
+        line, style = f"{RunVerdict.INCOMPLETE}: {errors.text} · {line}", "bad"
+    return {"line": line, "style": style}
 
 
 def object_part(explanation: ObjectExplanation) -> dict[str, object]:

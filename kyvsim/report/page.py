@@ -8,6 +8,7 @@ written as visible escapes.
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -83,7 +84,12 @@ def stored(text: str) -> Markup:
 
 def ending_of(ending: RunEnding) -> dict[str, str]:
     """Return the closing line of a run and its style, for the top of a page."""
-    weights = {RunVerdict.PASSED: "good", RunVerdict.WARNED: "warn", RunVerdict.NOTHING: "warn"}
+    weights = {
+        RunVerdict.PASSED: "good",
+        RunVerdict.SAME: "good",
+        RunVerdict.WARNED: "warn",
+        RunVerdict.NOTHING: "warn",
+    }
     return {"line": ending_line(ending), "style": weights.get(ending.verdict, "bad")}
 
 
@@ -112,7 +118,21 @@ def _environment() -> "Environment":
         finalize=_shown,
     )
     environment.filters["counted"] = counted
+    environment.filters["code_pieces"] = code_pieces
     return environment
+
+
+_CODE = re.compile(r"`` (?P<with>.+?) ``|`(?P<without>[^`]+)`")
+"""Code in a message; code with backticks is between two of them, as in Markdown."""
+
+
+def code_pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a message: text, and the code that follows it, or ""."""
+    end = 0
+    for found in _CODE.finditer(text):
+        yield text[end : found.start()], found["with"] or found["without"]
+        end = found.end()
+    yield text[end:], ""
 
 
 def _shown(value: object) -> object:

@@ -184,7 +184,8 @@ def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
 
 def _with_passes(table: Table, run: Run) -> Table:
     """Return the table of rules with passed and skipped results, which are counted for the run."""
-    quiet = tuple(status for status in ("pass", "skip") if status not in table.columns)
+    totals = run.result_counts.summary().as_dict()
+    quiet = tuple(one for one in ("pass", "skip") if totals[one] and one not in table.columns)
     numbers: dict[str, list[int]] = {}
     for (_, policy, rule, _), summary in run.result_counts.by_rule().items():
         name = safe_line(rule_title(policy, rule))

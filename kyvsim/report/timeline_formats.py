@@ -21,7 +21,7 @@ from kyvsim.model.simulation import (
     Unaffected,
 )
 from kyvsim.report.decisions import decision, rule_name
-from kyvsim.report.diagnostics import place_json
+from kyvsim.report.diagnostics import diagnostic_json, place_json
 from kyvsim.report.explain import (
     SHOWN_WORDS,
     STYLES,
@@ -34,6 +34,7 @@ from kyvsim.report.explain import (
 from kyvsim.report.object_text import document_origin, to_json, to_yaml, yaml_lines
 from kyvsim.report.page import ending_of, page
 from kyvsim.report.results import identity_of, key_title, title
+from kyvsim.report.run import ending_json
 from kyvsim.report.style import (
     MARK_STYLES,
     Paint,
@@ -52,6 +53,7 @@ from kyvsim.report.timeline_chart import (
     pairs_of,
 )
 from kyvsim.report.timeline_rows import (
+    NOT_BEGUN,
     EndDifference,
     TimelineOptions,
     cause_of,
@@ -61,6 +63,7 @@ from kyvsim.report.timeline_rows import (
     hazard_subject,
     interleavings_text,
     shown_events,
+    simulation_ending,
     summary_counts,
     summary_parts,
     time_text,
@@ -204,6 +207,9 @@ def _evaluation_lines(simulation: Simulation, options: TimelineOptions) -> Itera
 
 def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the view; the last line shows the counts."""
+    if simulation is NOT_BEGUN:
+        yield f"{simulation.name}: an input could not be used\n"
+        return
     paint = painter(colours=options.colours)
     name = paint("title", safe_line(simulation.name))
     how = f"(install {safe_line(simulation.installation)}, model {simulation.model})"
@@ -212,16 +218,7 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
         yield f"{line}\n"
     yield "\n"
     yield from _timeline(simulation, options, paint)
-    if simulation.expectations:
-        yield "\nexpectations\n"
-    for expectation in simulation.expectations:
-        word = paint("pass", "met    ") if expectation.met else paint("fail", "NOT MET")
-        where = safe_line(f"({expectation.location})")
-        place = f" {paint('dim', where)}" if expectation.location else ""
-        when = f" {paint('dim', f'at {time_text(expectation.time)}')}" if expectation.met else ""
-        yield f"  {word}  {safe_line(expectation.text)}{when}{place}\n"
-        for line in _wrapped(expectation.reason, options.width - len(_UNDER)):
-            yield f"{_UNDER} {line}\n"
+    yield from _expectation_lines(simulation, options, paint)
     yield from _unaffected_lines(simulation, options, paint)
     if simulation.hazards:
         yield "\nhazards\n"
@@ -234,6 +231,21 @@ def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     if simulation.compared:
         yield from _comparison(simulation, simulation.compared, options)
     yield f"\n{', '.join(summary_parts(simulation))}\n"
+
+
+def _expectation_lines(
+    simulation: Simulation, options: TimelineOptions, paint: Paint
+) -> Iterator[str]:
+    if simulation.expectations:
+        yield "\nexpectations\n"
+    for expectation in simulation.expectations:
+        word = paint("pass", "met    ") if expectation.met else paint("fail", "NOT MET")
+        where = safe_line(f"({expectation.location})")
+        place = f" {paint('dim', where)}" if expectation.location else ""
+        when = f" {paint('dim', f'at {time_text(expectation.time)}')}" if expectation.met else ""
+        yield f"  {word}  {safe_line(expectation.text)}{when}{place}\n"
+        for line in _wrapped(expectation.reason, options.width - len(_UNDER)):
+            yield f"{_UNDER} {line}\n"
 
 
 def _unaffected_lines(
@@ -456,6 +468,10 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
     A comparison with another simulation shows both side by side, with the differences at the end
     and step by step; it includes bookkeeping only if `options.every` is set.
     """
+    result: dict[str, Any] = {
+        "ending": ending_of(simulation_ending(simulation, options.terms)),
+        "diagnostics": options.terms.diagnostics,
+    }
     other = simulation.compared
     if other:
         pairs = list(pairs_of(simulation, other, every=options.every))
@@ -469,14 +485,16 @@ def render_html(simulation: Simulation, options: TimelineOptions) -> Iterator[st
             pairs=pairs,
             tally=[f"{counts[difference]} {difference.value}" for difference in PairDifference],
             texts=TEXTS,
-            ending=ending_of(options.ending) if options.ending else None,
+            **result,
         )
     values = values_of(simulation, options)
+    is_begun = simulation is not NOT_BEGUN
     return page(
         "timeline.html",
         style=("timeline.css", columns(len(values["lanes"].names))),
-        script=("timeline.js",),
-        ending=ending_of(options.ending) if options.ending else None,
+        script=("timeline.js",) if is_begun else (),
+        is_begun=is_begun,
+        **result,
         **values,
     )
 
@@ -519,7 +537,7 @@ def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any
     }
 
 
-def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
+def render_json(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the document, one event or object at a time; it always includes bookkeeping."""
     lists: dict[str, Iterable[object]] = {
         "events": map(_event, simulation.events),
@@ -527,6 +545,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
         "hazards": map(_hazard_json, simulation.hazards),
         "unaffected": map(_unaffected, simulation.unaffected),
         "expectations": map(_expectation, simulation.expectations),
+        "diagnostics": map(diagnostic_json, options.terms.diagnostics),
     }
     start = "{"
     for name, values in lists.items():
@@ -573,6 +592,7 @@ def render_json(simulation: Simulation, _: TimelineOptions) -> Iterator[str]:
             "summary": _summary(other),
         }
         yield f', "compared": {to_json(compared)}'
+    yield f', "ending": {to_json(ending_json(simulation_ending(simulation, options.terms)))}'
     yield f', "summary": {to_json(_summary(simulation))}'
     yield f', "kyvsim": {to_json(document_origin("simulate"))}}}\n'
 

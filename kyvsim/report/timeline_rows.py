@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import (
     KubernetesObject,
@@ -79,6 +79,19 @@ _MOST_OBJECTS = 3
 _OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 
 
+NOT_BEGUN: Final = Simulation("Nothing was simulated", (), (), release="")
+"""What formats show if an input could not be used, so that no simulation began."""
+
+
+class SimulationTerms(NamedTuple):
+    """Diagnostics about inputs, and the hazards that count as failures."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    left_out: int = 0
+    least: str = HazardLevel.ERROR.value
+    """The lowest level of a hazard that fails the run, or `none`."""
+
+
 class TimelineOptions(NamedTuple):
     """Display options of a simulation."""
 
@@ -87,8 +100,7 @@ class TimelineOptions(NamedTuple):
     """Include bookkeeping."""
     width: int = 100
     """Columns to which lines are wrapped."""
-    ending: RunEnding | None = None
-    """The result of the run, which pages show at the top."""
+    terms: SimulationTerms = SimulationTerms()
 
 
 def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEvent]:
@@ -307,26 +319,18 @@ def failing_levels(least: str) -> tuple[str, ...]:
     return _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
 
 
-class SimulationTerms(NamedTuple):
-    """Diagnostics about inputs, and the hazards that count as failures."""
-
-    diagnostics: tuple[Diagnostic, ...] = ()
-    left_out: int = 0
-    least: str = HazardLevel.ERROR.value
-    """The lowest level of a hazard that fails the run, or `none`."""
-
-
-def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> RunEnding:
-    """Return the result of a simulation; None if it did not begin."""
+def simulation_ending(simulation: Simulation, terms: SimulationTerms) -> RunEnding:
+    """Return the result of a simulation."""
+    is_begun = simulation is not NOT_BEGUN
     not_begun = Fact("notBegun", 1, "nothing was simulated", RunVerdict.INCOMPLETE)
     return RunEnding(
         (
             error_fact(terms.diagnostics),
-            *((not_begun,) if simulation is None else _facts(simulation, terms.least)),
+            *(_facts(simulation, terms.least) if is_begun else (not_begun,)),
             left_out_fact(terms.left_out),
             warning_fact(terms.diagnostics),
         ),
-        release=simulation.release if simulation else "",
+        release=simulation.release,
     )
 
 

@@ -58,7 +58,11 @@ def scaffold(
             passing.append(current)
             result = current.result
             if result.status is RuleStatus.ERROR:
-                notes.append(f"{_title(current)}: the row expects an error: {result.message}")
+                # Manifests under `resources` answer no lookups, unlike those of `apply`.
+                notes.append(
+                    f"{_title(current)}: the row expects an error (what a rule looks up must be "
+                    f"under `values` or `clusterResources` of the test): {result.message}"
+                )
             passed = result.status is RuleStatus.PASS
             if passed and result.phase is Phase.GENERATE and not result.generated:
                 reason = result.note or "no object was generated"

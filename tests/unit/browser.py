@@ -13,10 +13,18 @@ from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
-AXE = Path(__file__).parents[2] / "editors/playground/node_modules/axe-core/axe.min.js"
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "editors/playground/node_modules/axe-core/axe.min.js"
 NO_AXE = "axe-core is not installed: npm ci in editors/playground"
 MISSING = f"none of {', '.join(NAMES)} is installed"
 WIDE, NARROW = 1400, 390
+
+
+def golden_page(case):
+    """Return the page of a case; that of coverage is on standard error, before other texts."""
+    stream = "stderr" if "coverage" in case else "stdout"
+    text = (ROOT / "tests/golden" / case / stream).read_bytes().decode()
+    return text.partition("</html>\n")[0] + "</html>\n"
 
 
 class Browser:

@@ -357,13 +357,14 @@ def test_simulate_yields_hazards_and_expectations():
         kyvsim.simulate(MISSPELT, pod("a"))
 
 
-def test_a_simulation_that_did_not_begin_has_no_document():
+def test_the_document_of_a_simulation_that_did_not_begin_has_the_reason():
     report = kyvsim.simulate("nowhere.yaml", check=False)
     assert (report.detail, report.exit_code, report.results) == (None, 2, ())
     assert "KV001" in str(report)
     assert "INCOMPLETE" in str(report)
-    with pytest.raises(UnusableInputError, match="there is no document"):
-        report.to("json")
+    document = json.loads(report.to("json"))
+    assert [one["code"] for one in document["diagnostics"]] == ["KV001"]
+    assert document["ending"]["exitStatus"] == 2
 
 
 @pytest.mark.parametrize("command", ["lint", "test", "explain", "diff", "simulate"])

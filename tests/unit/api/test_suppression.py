@@ -42,6 +42,12 @@ def found(text, *, as_found=False, **selection):
     return [(one.code, one.location.line) for one in result.diagnostics]
 
 
+def test_comments_can_be_disregarded():
+    text = policy(key="  # kyvsim: ignore[KV222, KV201]")
+    assert found(text) == [("KV291", 18), ("KV292", 18)]
+    assert found(text, comments=False) == [("KV222", 18)]
+
+
 ABOVE = "\n              # kyvsim: ignore[KV222] later\n\n              # more"
 
 

@@ -4,9 +4,11 @@ import time
 from pathlib import Path
 
 import pytest
-from browser import AXE, MISSING, NARROW, PROGRAM, WIDE, Browser
+from browser import AXE, MISSING, NARROW, NO_AXE, PROGRAM, WIDE, Browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason=MISSING)]
+CONTROL = 2
+"""The modifier of a pressed key."""
 EXAMPLES = Path(__file__).parents[3] / "kyvsim/playground/examples"
 
 
@@ -157,6 +159,19 @@ def test_fields_are_completed_as_in_other_editors(page):
     page.ask("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r")
     page.settle(before)
     assert page.value("texts.get('policies').text").endswith("\nstatus:")
+
+
+@pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
+def test_axe_accepts_a_list_of_completions_that_scrolls(page):
+    page.clear("policies")
+    page.type("policies", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nspec:\n  ")
+    page.value("texts.get('policies').view.focus()")
+    page.ask("Input.dispatchKeyEvent", type="keyDown", key=" ", code="Space", modifiers=CONTROL)
+    opened = "document.getElementById('policies').shadowRoot.querySelector('[role=listbox]')"
+    page.until(f"{opened}?.scrollHeight > {opened}?.clientHeight", "long list")
+    assert page.violations() == []
+    page.strike("ArrowDown", 40)
+    assert page.violations() == []
 
 
 def test_tab_indents_and_leaves_an_editor_after_escape(page):

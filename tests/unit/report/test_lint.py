@@ -1,5 +1,7 @@
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -12,6 +14,7 @@ ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("
 WARNING = Diagnostic("KV201", Severity.WARNING, "old: ü", Location("/p/q r.yaml", 2, 1))
 INFO = Diagnostic("KV012", Severity.INFO, "note", Location("./f.yaml"))
 NOWHERE = Diagnostic("KV001", Severity.ERROR, "nothing")
+SCHEMAS = Path(__file__).parent / "schemas"
 ALL = Findings((ERROR, WARNING, INFO, NOWHERE), 2)
 
 
@@ -80,6 +83,12 @@ def test_github():
     ]
 
 
+def validate(text, schema):
+    """Hold a document against a schema of ours."""
+    rules = json.loads((SCHEMAS / f"{schema}.json").read_text("utf-8"))
+    jsonschema.Draft7Validator(rules).validate(json.loads(text))
+
+
 def check_sarif(log):
     """Hold a log against what SARIF 2.1.0 demands of the parts that are used here."""
     assert log["version"] == "2.1.0"
@@ -102,6 +111,7 @@ def check_sarif(log):
 
 @pytest.mark.parametrize("findings", [ALL, Findings((), 0)])
 def test_sarif_is_sarif(findings):
+    validate(shown("sarif", findings), "sarif-2.1.0")
     log = json.loads(shown("sarif", findings))
     check_sarif(log)
     assert len(log["runs"][0]["results"]) == len(findings.diagnostics)
@@ -146,6 +156,7 @@ def test_formats_of_nothing(name):
 
 
 def test_gitlab():
+    validate(shown("gitlab"), "gitlab-code-quality")
     found = json.loads(shown("gitlab"))
     assert [(one["check_name"], one["severity"]) for one in found] == [
         ("KV012", "major"),

@@ -23,6 +23,8 @@ GOLDEN = [
     and "json" in (path.parent / "cmd").read_text(encoding="utf-8")
     and '"kyvsim": {"command"' in path.read_text(encoding="utf-8")
 ]
+REPORT = {"apiVersion", "kind", "metadata", "results", "source", "summary"}
+LIST = {"apiVersion", "kind", "items"}
 COMMANDS = [*FORMATS_OF, "report", "config", "rule"]
 RUN = ["policies/", "--resource", "fixtures/resources/"]
 POLICY = "fixtures/policy-sets/old/images.yaml"
@@ -81,6 +83,16 @@ def test_yaml_has_the_same_fields(capfdbinary, monkeypatch):
     for arguments in (ARGUMENTS["apply"], ARGUMENTS["test"]):
         main.run([*arguments, "--output-format", "yaml"])
         VALIDATOR.validate(yaml.safe_load(capfdbinary.readouterr().out))
+
+
+@pytest.mark.parametrize(("option", "fields"), [("-p", REPORT), ("--generate-exceptions", LIST)])
+def test_objects_for_a_cluster_have_only_fields_of_their_kind(
+    option, fields, capfdbinary, monkeypatch
+):
+    monkeypatch.chdir(ROOT)
+    main.run(["apply", *RUN, option, "--output-format", "json"])
+    document = json.loads(capfdbinary.readouterr().out)
+    assert document.keys() == fields
 
 
 def test_the_schema_is_valid_and_names_every_command():

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from browser import golden_page
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,12 +34,14 @@ PAGES = {
     "simulate": "simulate/denied-namespace-html",
     "simulate --explain": "simulate/explained-html",
     "simulate --compare": "simulate/compared-html",
+    "simulate of unusable input": "simulate/misspelt-html",
+    "test --coverage": "test/coverage-html",
 }
 
 
 @pytest.fixture(params=PAGES)
 def text(request):
-    return (ROOT / "tests/golden" / PAGES[request.param] / "stdout").read_bytes().decode()
+    return golden_page(PAGES[request.param])
 
 
 class Page(HTMLParser):
@@ -149,15 +152,18 @@ def test_what_stands_in_backticks_looks_like_code():
     assert part("prose", "a `b` c") == "a <code>b</code> c"
     assert part("prose", "a ` b") == "a ` b"
     assert part("prose", "`<b>`") == "<code>&lt;b&gt;</code>"
+    assert part("prose", "`a` or `` a || `[]` ``") == "<code>a</code> or <code>a || `[]`</code>"
 
 
 @pytest.mark.parametrize(
     ("verdict", "style"),
     [
         (RunVerdict.PASSED, "good"),
+        (RunVerdict.SAME, "good"),
         (RunVerdict.WARNED, "warn"),
         (RunVerdict.NOTHING, "warn"),
         (RunVerdict.FAILED, "bad"),
+        (RunVerdict.DIFFERENT, "bad"),
         (RunVerdict.INCOMPLETE, "bad"),
     ],
 )
@@ -244,6 +250,15 @@ def test_passes_are_counted_and_lead_to_items_only_with_details(shown):
         text = shown(detailed=detailed)
         assert '<th class="number">pass</th>' in text
         assert ('data-status="pass" aria-label' in text) is detailed
+
+
+def test_a_status_that_no_result_has_is_no_column(menagerie, make):
+    for response in menagerie().responses:
+        run = make.run((response,))
+        text = "".join(render_document(begin, run, RenderOptions()))
+        found = {result.status for policy in response.responses for result in policy.results}
+        for status in (RuleStatus.PASS, RuleStatus.SKIP):
+            assert (f'<th class="number">{status}</th>' in text) is (status in found), status
 
 
 def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):

@@ -1,12 +1,13 @@
 """Pages in a headless Chromium, where there is one: what they ask for, and what keys do."""
 
 import os
+import re
 import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from browser import AXE, MISSING, NARROW, NO_AXE, PROGRAM, WIDE, Browser
+from browser import AXE, MISSING, NARROW, NO_AXE, PROGRAM, WIDE, Browser, golden_page
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
@@ -27,7 +28,12 @@ PAGES = {
     "upgrade": "upgrade/html",
     "simulate": "simulate/denied-namespace-html",
     "simulate --compare": "simulate/compared-html",
+    "simulate --explain": "simulate/explained-html",
+    "test --coverage": "test/coverage-html",
+    "test --mutants": "test/mutants-html",
 }
+INCOMPLETE = "simulate/misspelt-html"
+"""Nothing could be simulated, so it has no items to search."""
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason=MISSING)]
 
 
@@ -40,13 +46,13 @@ def browser():
 
 def page_of(name, folder):
     """Return the path of a golden page, as a file that a browser takes for one."""
-    path = folder / f"{name.replace(' ', '')}.html"
-    path.write_bytes((ROOT / "tests/golden" / PAGES[name] / "stdout").read_bytes())
+    path = folder / f"{re.sub('[ /]', '', name)}.html"
+    path.write_text(golden_page(PAGES.get(name, name)), encoding="utf-8")
     return path
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, INCOMPLETE])
 def test_a_page_asks_nobody_and_has_no_complaint(browser, tmp_path, name, width):
     path = page_of(name, tmp_path)
     browser.show(path, width)
@@ -58,7 +64,7 @@ def test_a_page_asks_nobody_and_has_no_complaint(browser, tmp_path, name, width)
 
 @pytest.mark.skipif(not AXE.exists(), reason=NO_AXE)
 @pytest.mark.parametrize(("width", "theme"), [(WIDE, "light"), (NARROW, "dark")])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, INCOMPLETE])
 def test_a_page_is_accessible_with_all_its_parts_open(browser, tmp_path, name, width, theme):
     scheme = {"name": "prefers-color-scheme", "value": theme}
     browser.ask("Emulation.setEmulatedMedia", features=[scheme])

@@ -203,8 +203,8 @@ def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
 
 def test_json_has_the_promised_fields(simulation):
     data = json.loads("".join(timeline_formats.render_json(simulation, TimelineOptions())))
-    names = ["events", "objects", "hazards", "unaffected", "expectations", "summary", "kyvsim"]
-    assert list(data) == names
+    lists = ["events", "objects", "hazards", "unaffected", "expectations", "diagnostics"]
+    assert list(data) == [*lists, "ending", "summary", "kyvsim"]
     event = data["events"][1]
     promised = {"time", "actor", "action", "object", "outcome", "message"}
     assert promised <= event.keys()

@@ -126,7 +126,8 @@ def test_resources_without_a_name_have_no_row(created):
 def test_expected_errors_and_silent_policies_are_told(created):
     found = created(resource("Service", "name: a"))
     assert found.row_count == 1
-    assert any("the row expects an error" in one for one in found.remarks)
+    (told,) = (one for one in found.remarks if "the row expects an error" in one)
+    assert "must be under `values` or `clusterResources` of the test" in told
     assert "silent: no row, since it has no result for these resources" in found.remarks
 
 

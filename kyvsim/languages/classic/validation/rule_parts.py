@@ -229,8 +229,8 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     for section, loop in _loops(rule):
         denied = loop.deny and loop.deny.conditions if isinstance(loop, ForEachValidation) else None
         for name, block in (("conditions", loop.preconditions), ("deny.conditions", denied)):
-            for text, _ in _problems(block, _operator_problem):
-                found.append((f"{section}.foreach.{name}{text}", loop.path))
+            for text, path in _problems(block, _operator_problem):
+                found.append((f"{section}.foreach.{name}{text}", path))
     for index, target in enumerate((rule.mutate and rule.mutate.targets) or ()):
         block = target.preconditions
         if block and block.problem:

@@ -395,6 +395,26 @@ def test_a_sound_policy_passes():
             ),
         ),
         (
+            validating(
+                foreach=[
+                    {
+                        "list": "request.object.spec.containers",
+                        "deny": {"conditions": {"all": [{"key": 1, "operater": "In", "value": 1}]}},
+                    }
+                ]
+            ),
+            {},
+            "KV133",
+            "spec/rules/0/validate/foreach/0/deny/conditions/all/0",
+            (
+                "path: spec.rules[0].validate.foreach.deny.conditions.all[0].: entered value of"
+                ' `operator` is invalid. valid values: ["Equal" "Equals" "NotEqual" "NotEquals"'
+                ' "In" "AnyIn" "AllIn" "NotIn" "AnyNotIn" "AllNotIn" "GreaterThanOrEquals"'
+                ' "GreaterThan" "LessThanOrEquals" "LessThan" "DurationGreaterThanOrEquals"'
+                ' "DurationGreaterThan" "DurationLessThanOrEquals" "DurationLessThan"]'
+            ),
+        ),
+        (
             images(
                 AUDIT
                 | {
