@@ -12,7 +12,7 @@ from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
-from kyvsim.model.release import V_1_19_0
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.tracing import NO_TRACE, TraceContext, traced
 from kyvsim.policy.tree import (
@@ -144,6 +144,7 @@ class JSONContext:
         "external",
         "hints",
         "policy_namespace",
+        "release",
     )
 
     def __init__(
@@ -172,6 +173,8 @@ class JSONContext:
         layers."""
         self.policy_namespace = ""
         """The namespace that a namespaced policy can read; "" for all."""
+        self.release = NEWEST
+        """The release of Kyverno that evaluates, which decides how images are extracted."""
 
     def root(self, names: frozenset[str]) -> dict[str, Json]:
         """Return the data for a query that may read the top-level `names`.
@@ -182,12 +185,13 @@ class JSONContext:
             self._settle(names)
         return self._data
 
-    def begin_rule(self) -> None:
-        """Let entries that an earlier rule could not compute fail again for this one.
+    def begin_rule(self, release: Release) -> None:
+        """Begin a rule: entries that an earlier one could not compute fail again for this one.
 
         Within a rule, only the first access to such an entry is an error: later ones find no value.
         upstream: pkg/engine/context/deferred.go (`matched`, which each rule's checkpoint clears)
         """
+        self.release = release
         if self._failed:
             self._settled -= self._failed
             self._failed.clear()
@@ -203,6 +207,7 @@ class JSONContext:
             )
             earlier.hints = self.hints
             earlier.policy_namespace = self.policy_namespace
+            earlier.release = self.release
             earlier._hold(self._entries[:position])
             earlier._settled = self._settled
             try:
@@ -238,6 +243,7 @@ class JSONContext:
         added._settled = self._settled - self._failed
         added.hints = self.hints
         added.policy_namespace = self.policy_namespace
+        added.release = self.release
         if loaders:
             added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
         else:
@@ -319,7 +325,7 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 def images_entry(subject: KubernetesObject) -> tuple[str, EntryLoader]:
     """Return the entry `images`: those of the containers of an object, undefined without any."""
-    return ("images", lambda _: pod_images(subject, V_1_19_0) or SKIPPED)
+    return ("images", lambda before: pod_images(subject, before.release) or SKIPPED)
 
 
 def request_context(

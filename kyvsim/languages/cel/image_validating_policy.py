@@ -56,7 +56,7 @@ from kyvsim.languages.cel_expressions import (
     all_hold,
 )
 from kyvsim.languages.tracing import ends_of_validations
-from kyvsim.model.release import V_1_19_0, Release
+from kyvsim.model.release import Release
 from kyvsim.model.result import Phase, RuleStatus, Stage
 from kyvsim.policy.cel_autogen import variants
 from kyvsim.policy.cel_policy import ImageReference
@@ -368,6 +368,7 @@ IMAGE_VALIDATING = CelKind(
 
 def _compile_pinning(part: PolicyPart) -> CompiledBody:
     policy, _ = image_programs(part)
+    release = part.options.system.release
     if part.compiler.problems:
         # Reported by the validation of images.
         return lambda _: None
@@ -378,7 +379,7 @@ def _compile_pinning(part: PolicyPart) -> CompiledBody:
                 return None
             if policy.exceptions and policy.exceptions.matching(evaluation).counting:
                 return None
-            images = pod_images(evaluation.request.subject, V_1_19_0)
+            images = pod_images(evaluation.request.subject, release)
             found = [
                 unanswered(image["reference"])
                 for group in images.values()

@@ -21,7 +21,6 @@ from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.model.release import V_1_19_0
 from kyvsim.model.values import Attestation, Signature
 from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
 from kyvsim.policy.rule import RuleNode
@@ -54,7 +53,7 @@ def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
         try:
             if kind in by_kind:
                 return extracted_images(obj, by_kind[kind], release)
-            return pod_images(obj, V_1_19_0)
+            return pod_images(obj, release)
         except ImageError as error:
             # Upstream reports a message with extractors; its command line finds none without them.
             problem = error.message if configured is not None else f"{error.place}: {error.message}"

@@ -166,6 +166,7 @@ def _compile_body(
             }
             scope = JSONContext(data, external, deleting=False)
             scope.hints = evaluation.scope.hints
+            scope.release = system.release
             met = holds(scope.layer({}, (images_entry(obj), *entries))).met
         except (ConditionError, QueryError) as error:
             return Outcome(RuleStatus.ERROR, str(error))
