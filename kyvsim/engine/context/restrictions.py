@@ -26,7 +26,7 @@ def blocked(method: str, url: str, release: Release) -> str:
     if _is_blocked_host(parts, release):
         return _on_the_list(url, parts)
     reason = _unsendable(parts) or _blocked_address(parts, release)
-    return reason and f"request failed: {_failed(method, url, reason)}"
+    return reason and f"request failed: {_failed(method, url, parts, reason)}"
 
 
 def service_problem(name: str, method: str, url: str, release: Release) -> str:
@@ -43,11 +43,13 @@ def service_problem(name: str, method: str, url: str, release: Release) -> str:
         return f"failed to validate URL for APICall {name}: {_on_the_list(url, parts)}"
     reason = _unsendable(parts) or (_blocked_address(parts, release) if guards else "")
     start = f"failed to execute HTTP request for APICall {name}"
-    return reason and f"{start}: {_failed(method, url, reason)}"
+    return reason and f"{start}: {_failed(method, url, parts, reason)}"
 
 
-def _failed(method: str, url: str, reason: str) -> str:
-    shown = _PASSWORD.sub(r"\1:***@", url, count=1)
+def _failed(method: str, url: str, parts: GoUrl, reason: str) -> str:
+    # Go shows the parsed URL: with an escaped path, and without its password.
+    escaped = url.replace(parts.raw_path, parts.escaped_path, 1)
+    shown = _PASSWORD.sub(r"\1:***@", escaped, count=1)
     return f'{method.capitalize()} "{shown}": {reason}'
 
 
