@@ -183,8 +183,9 @@ def surviving_mutant(
     objects = objects_of(suite.resources)
     world = given_world(GivenObjects(()), suite.values, suite.context, suite.targets)
     others = (*objects, *suite.targets, *suite.others)
+    system = still_system(datetime.now(UTC), inputs.options.system.release)
     setup = ComparisonSetup(
-        options=inputs.options._replace(system=still_system(datetime.now(UTC))),
+        options=inputs.options._replace(system=system),
         given=tuple(map(whole_numbers, objects)),
         case_world=CaseWorld(world, others, ()),
         user=suite.user or STRANGER,

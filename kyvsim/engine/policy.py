@@ -67,7 +67,7 @@ def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False
     meter = rule.meter
     if meter is not None and meter.left != meter.given:
         meter.begin_rule()
-    given.scope.begin_rule()
+    given.scope.begin_rule(rule.release)
     try:
         if settled:
             return rule.body(Evaluation(given.scope, given.request, given.object))

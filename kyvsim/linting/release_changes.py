@@ -316,8 +316,8 @@ CHANGES: Final = (
         ReleaseChange(
             ("skips_scalars_at_wildcards",),
             Impact.DIFFERENT,
-            "`*` in the path of an image extractor skips what cannot be an image; it used to be "
-            "an error of the rule",
+            "image extractors with `*`, and the images of containers, skip what cannot be an "
+            "image; it used to be an error of the rule",
             "evaluate objects of this kind with --resource",
         ),
         _wildcard_extractors,

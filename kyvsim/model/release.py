@@ -26,7 +26,7 @@ class Release(NamedTuple):
     decodes_paths: bool
     """Whether the path of an API call is decoded before its namespace is checked."""
     skips_scalars_at_wildcards: bool
-    """Whether `*` in `imageExtractors` skips what cannot be an image."""
+    """Whether `*` in the path of images, also those of containers, skips what can be none."""
     searches_all_expressions: bool
     """Whether a cluster searches targets of mutations and attestors for calls over HTTP, too.
 

@@ -162,9 +162,11 @@ def _marshal(_: JsonCodec, value: object) -> str:
     if isinstance(value, ServiceAccount) or not isinstance(value, (dict, list)):
         return _written(_bare(value))
     try:
-        native = _native(value)
-        if isinstance(native, dict):
-            native = {native_text(key): one for key, one in native.items()}
+        native = (
+            {native_text(key): _native(one) for key, one in value.items()}
+            if isinstance(value, dict)
+            else _native(value)
+        )
     except CelError as error:
         kinds = "map to native map" if isinstance(value, dict) else "list to native slice"
         raise CelError(f"json: failed to convert CEL {kinds}: {error}") from None

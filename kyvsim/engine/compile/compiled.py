@@ -15,6 +15,7 @@ from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.field_reference import FieldReference
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.ports import Meter
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
 from kyvsim.model.source import Document
@@ -269,6 +270,8 @@ class CompiledRule(NamedTuple):
 
     meter: Meter | None = None
     """Counts the steps of its evaluation; None if its expressions count their own."""
+    release: Release = NEWEST
+    """The release of Kyverno as which JMESPath expressions are evaluated."""
     find_exceptions: FindExceptions | None = None
     """Finds the exceptions that may apply to an object; None if all are evaluated."""
     proofs: Callable[[], Proofs] | None = None

@@ -7,12 +7,12 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from kyvsim.engine.context.images import pod_images
 from kyvsim.jmespath import QueryError, System
-from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
-from kyvsim.kubernetes.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import ExternalData
+from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.tracing import NO_TRACE, TraceContext, traced
 from kyvsim.policy.tree import (
@@ -144,6 +144,7 @@ class JSONContext:
         "external",
         "hints",
         "policy_namespace",
+        "release",
     )
 
     def __init__(
@@ -172,6 +173,8 @@ class JSONContext:
         layers."""
         self.policy_namespace = ""
         """The namespace that a namespaced policy can read; "" for all."""
+        self.release = NEWEST
+        """The release of Kyverno that evaluates, which decides how images are extracted."""
 
     def root(self, names: frozenset[str]) -> dict[str, Json]:
         """Return the data for a query that may read the top-level `names`.
@@ -182,12 +185,13 @@ class JSONContext:
             self._settle(names)
         return self._data
 
-    def begin_rule(self) -> None:
-        """Let entries that an earlier rule could not compute fail again for this one.
+    def begin_rule(self, release: Release) -> None:
+        """Begin a rule: entries that an earlier one could not compute fail again for this one.
 
         Within a rule, only the first access to such an entry is an error: later ones find no value.
         upstream: pkg/engine/context/deferred.go (`matched`, which each rule's checkpoint clears)
         """
+        self.release = release
         if self._failed:
             self._settled -= self._failed
             self._failed.clear()
@@ -203,6 +207,7 @@ class JSONContext:
             )
             earlier.hints = self.hints
             earlier.policy_namespace = self.policy_namespace
+            earlier.release = self.release
             earlier._hold(self._entries[:position])
             earlier._settled = self._settled
             try:
@@ -238,6 +243,7 @@ class JSONContext:
         added._settled = self._settled - self._failed
         added.hints = self.hints
         added.policy_namespace = self.policy_namespace
+        added.release = self.release
         if loaders:
             added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
         else:
@@ -310,76 +316,16 @@ def _completed(step: Step, found: object, _: JSONContext) -> Step:
     return step._replace(found=Value(found))
 
 
-# The `images` variable: image references in the containers of a Pod or a Pod template.
-#
-# Source of the rules: upstream pkg/utils/api/image.go.
-
-_GROUPS = ("initContainers", "containers", "ephemeralContainers")
-
-
-class ImageError(QueryError):
-    """An image that cannot be parsed; `place` is its path, such as `/spec/containers/0`."""
-
-    def __init__(self, message: str, way: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.place = "/".join(("", *way))
-
-
-def load_images(obj: KubernetesObject | None) -> Json:
-    """Return `{group: {container: {registry, path, …}}}`, or `SKIPPED` if there is no image.
-
-    Raises `ImageError` if one cannot be parsed.
-    """
-    way = POD_SPEC_PATHS.get(text_field(obj, "kind"))
-    if way is None:
-        return SKIPPED
-    spec: object = obj
-    for depth, field in enumerate(way):
-        spec = _field(spec, field, way[:depth])
-    images = {group: _images_at(_field(spec, group, way), (*way, group)) for group in _GROUPS}
-    return {group: found for group, found in images.items() if found} or SKIPPED
-
-
-def _field(data: object, field: str, way: tuple[str, ...]) -> object:
-    if data is None:
-        return None
-    if data.__class__ is not dict:
-        raise ImageError("invalid image config", way)
-    return data.get(field)
-
-
-def _images_at(containers: object, way: tuple[str, ...]) -> dict[str, object]:
-    if containers is None:
-        return {}
-    if containers.__class__ not in {list, dict}:
-        raise ImageError("invalid type", way)
-    numbered = containers.items() if containers.__class__ is dict else enumerate(containers)
-    found: dict[str, object] = {}
-    for index, container in numbered:
-        if container is None:
-            continue
-        here = (*way, str(index))
-        if container.__class__ is not dict:
-            raise ImageError("invalid image config", here)
-        if container.get("name").__class__ is not str:
-            raise ImageError("invalid key", here)
-        image = text_field(container, "image")
-        if not image.strip():
-            continue
-        try:
-            reference = parse_image(image)
-        except ValueError as error:
-            raise ImageError(f"invalid image '{image}' ({error})", here) from error
-        pointer = "/".join(("", *here, "image"))
-        found[container["name"]] = {**reference.as_variable(), "jsonPointer": pointer}
-    return found
-
-
 # The initial context of a request.
 #
 # Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+def images_entry(subject: KubernetesObject) -> tuple[str, EntryLoader]:
+    """Return the entry `images`: those of the containers of an object, undefined without any."""
+    return ("images", lambda before: pod_images(subject, before.release) or SKIPPED)
 
 
 def request_context(
@@ -399,7 +345,7 @@ def request_context(
         external,
         deleting=deleting,
         valued=top_names(variables) if variables else frozenset(),
-        loaders=(("images", lambda _: load_images(subject)),) if subject else (),
+        loaders=(images_entry(subject),) if subject else (),
     )
 
 

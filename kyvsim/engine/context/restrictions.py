@@ -1,7 +1,8 @@
 """What Kyverno does not let policies reach: blocked addresses, and paths of other namespaces.
 
-Nothing is called or resolved here. Source of the rules: upstream pkg/toggle/toggle.go (the default
-block list), kyverno/sdk extensions/cel/libs/http, pkg/engine/apicall (executor.go, apiCall.go).
+Nothing is called here, and no name but `localhost` is resolved. Source of the rules: upstream
+pkg/toggle/toggle.go (the default block list), kyverno/sdk extensions/cel/libs/http,
+pkg/engine/apicall (executor.go, apiCall.go).
 """
 
 import re
@@ -25,8 +26,9 @@ def blocked(method: str, url: str, release: Release) -> str:
         return ""
     if _is_blocked_host(parts, release):
         return _on_the_list(url, parts)
-    reason = _unsendable(parts) or _blocked_address(parts, release)
-    return reason and f"request failed: {_failed(method, url, reason)}"
+    resolved = "resolved IP {address} falls in"
+    reason = _unsendable(parts) or _blocked_address(parts, release, resolved)
+    return reason and f"request failed: {_failed(method, url, parts, reason)}"
 
 
 def service_problem(name: str, method: str, url: str, release: Release) -> str:
@@ -41,13 +43,16 @@ def service_problem(name: str, method: str, url: str, release: Release) -> str:
         return f"failed to build HTTP request for APICall {name}: {build}"
     if guards and _is_blocked_host(parts, release):
         return f"failed to validate URL for APICall {name}: {_on_the_list(url, parts)}"
-    reason = _unsendable(parts) or (_blocked_address(parts, release) if guards else "")
+    resolved = "{host} resolves into"
+    reason = _unsendable(parts) or (_blocked_address(parts, release, resolved) if guards else "")
     start = f"failed to execute HTTP request for APICall {name}"
-    return reason and f"{start}: {_failed(method, url, reason)}"
+    return reason and f"{start}: {_failed(method, url, parts, reason)}"
 
 
-def _failed(method: str, url: str, reason: str) -> str:
-    shown = _PASSWORD.sub(r"\1:***@", url, count=1)
+def _failed(method: str, url: str, parts: GoUrl, reason: str) -> str:
+    # Go shows the parsed URL: with an escaped path, and without its password.
+    escaped = url.replace(parts.raw_path, parts.escaped_path, 1)
+    shown = _PASSWORD.sub(r"\1:***@", escaped, count=1)
     return f'{method.capitalize()} "{shown}": {reason}'
 
 
@@ -65,10 +70,15 @@ def _unsendable(parts: GoUrl) -> str:
     return "" if parts.host else "http: no Host in request URL"
 
 
-def _blocked_address(parts: GoUrl, release: Release) -> str:
+def _blocked_address(parts: GoUrl, release: Release, resolved: str) -> str:
+    """Return why an address cannot be reached, or ""; `resolved` describes that of a name.
+
+    The only name with a known address is `localhost`.
+    """
     host = parts.hostname
+    is_name = host.lower() == "localhost"
     try:
-        address = ip_address(host)
+        address = ip_address("127.0.0.1" if is_name else host)
     except ValueError:
         return ""
     if isinstance(address, IPv6Address):
@@ -81,9 +91,12 @@ def _blocked_address(parts: GoUrl, release: Release) -> str:
         for network in map(ip_network, release.blocked_networks):
             if one.version == network.version and one in network:
                 shown = f"[{host}]" if ":" in host else host
+                found = (resolved if is_name else "IP {address} falls in").format(
+                    host=host, address=address
+                )
                 return (
                     f"connection to {shown}:{parts.port or _PORTS[parts.scheme]} blocked: "
-                    f"IP {address} falls in blocked range {network}"
+                    f"{found} blocked range {network}"
                 )
     return ""
 

@@ -27,7 +27,7 @@ from kyvsim.cel.kyverno.images import (
 )
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
+from kyvsim.engine.context.images import ImageError, pod_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import object_key
@@ -368,6 +368,7 @@ IMAGE_VALIDATING = CelKind(
 
 def _compile_pinning(part: PolicyPart) -> CompiledBody:
     policy, _ = image_programs(part)
+    release = part.options.system.release
     if part.compiler.problems:
         # Reported by the validation of images.
         return lambda _: None
@@ -378,10 +379,10 @@ def _compile_pinning(part: PolicyPart) -> CompiledBody:
                 return None
             if policy.exceptions and policy.exceptions.matching(evaluation).counting:
                 return None
-            images = load_images(evaluation.request.subject)
+            images = pod_images(evaluation.request.subject, release)
             found = [
                 unanswered(image["reference"])
-                for group in ({} if images is SKIPPED else images).values()
+                for group in images.values()
                 for image in group.values()
                 if not image.get("digest") and policy.takes(image["reference"])
             ]

@@ -232,6 +232,7 @@ def _compile_phase(
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=_compiled(lambda: _compile_body(rule_type, context, options), lazy=lazy),
         meter=system.meter,
+        release=system.release,
         # Failures that existed before an UPDATE are skipped, by default for Enforce rules: upstream
         # pkg/engine/handlers/validation/validate_resource.go.
         tolerates_violations=rule_type.tolerant

@@ -4,14 +4,19 @@ upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go, pkg/engine/internal
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
-from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
-from kyvsim.jmespath import Query, QueryError, System, compile_query
-from kyvsim.kubernetes.image import parse_image
+from kyvsim.engine.context.images import (
+    ImageError,
+    ImageExtractor,
+    Images,
+    extracted_images,
+    pod_images,
+)
+from kyvsim.jmespath import QueryError, System, compile_query
 from kyvsim.kubernetes.objects import Json, KubernetesObject, text_field
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 from kyvsim.kubernetes.wildcard import matches
@@ -26,93 +31,35 @@ def image_fits(image: str, patterns: Iterable[str]) -> bool:
     return any(matches(pattern, image) for pattern in patterns)
 
 
-Images: TypeAlias = dict[str, dict[str, Json]]
-"""By group and name: registry, path, tag, digest, reference and jsonPointer."""
-
-
-class _Extractor(NamedTuple):
-    fields: tuple[str, ...]
-    key: str
-    value: str
-    query: Query | None
-
-
 def compile_reader(rule: RuleNode, system: System) -> Callable[[Json], Images]:
     """Return a function that extracts the images that a rule checks; it raises `QueryError`."""
-    configured, strict = rule.image_extractors, not system.release.skips_scalars_at_wildcards
-    by_kind: dict[str, list[tuple[str, _Extractor]]] = {}
+    configured, release = rule.image_extractors, system.release
+    by_kind: dict[str, list[ImageExtractor]] = {}
     for group in configured or ():
         by_kind[group.kind] = []
         for one in group.extractors:
             fields = [part.strip(" ") for part in one.field_path.split("/") if part.strip(" ")]
             value = one.value or (fields.pop() if fields else "")
             query = compile_query(one.jmes_path, system) if one.jmes_path else None
-            extractor = _Extractor(tuple(fields), one.key, value, query)
-            by_kind[group.kind].append((one.name or "custom", extractor))
+            extractor = ImageExtractor(one.name or "custom", tuple(fields), one.key, value, query)
+            by_kind[group.kind].append(extractor)
 
     def read(obj: KubernetesObject) -> Images:
         kind = text_field(obj, "kind")
-        if kind in by_kind:
-            if not by_kind[kind]:
-                raise QueryError(f"failed to extract images: no extractors found for {kind}")
-            found = (
-                (name, dict(_extracted(obj, one.fields, "", one, strict=strict)))
-                for name, one in by_kind[kind]
-            )
-            return {name: images for name, images in found if images}
+        if kind in by_kind and not by_kind[kind]:
+            raise QueryError(f"failed to extract images: no extractors found for {kind}")
         if not obj:
             return {}
         try:
-            images = load_images(obj)
+            if kind in by_kind:
+                return extracted_images(obj, by_kind[kind], release)
+            return pod_images(obj, release)
         except ImageError as error:
             # Upstream reports a message with extractors; its command line finds none without them.
             problem = error.message if configured is not None else f"{error.place}: {error.message}"
             raise QueryError(f"failed to extract images: {problem}") from error
-        return {} if images is SKIPPED else images
 
     return read
-
-
-def _extracted(
-    node: object, fields: tuple[str, ...], path: str, extractor: _Extractor, *, strict: bool
-) -> Iterator[tuple[str, dict[str, Json]]]:
-    if node is None:
-        return
-    if fields and fields[0] == "*" and (strict or node.__class__ in {list, dict}):
-        if node.__class__ not in {list, dict}:
-            raise QueryError("failed to extract images: invalid type")
-        for name, member in node.items() if node.__class__ is dict else enumerate(node):
-            if not strict and member.__class__ not in {list, dict}:
-                continue
-            # In lists of lists, the wildcard also stands for the elements of the inner ones.
-            is_nested = not strict and node.__class__ is member.__class__ is list
-            left = fields if is_nested else fields[1:]
-            yield from _extracted(member, left, f"{path}/{name}", extractor, strict=strict)
-    elif node.__class__ is not dict:
-        raise QueryError("failed to extract images: invalid image config")
-    elif fields:
-        member = node.get(fields[0])
-        yield from _extracted(member, fields[1:], f"{path}/{fields[0]}", extractor, strict=strict)
-    else:
-        yield from _image(node, path, extractor)
-
-
-def _image(node: Json, path: str, extractor: _Extractor) -> Iterator[tuple[str, dict[str, Json]]]:
-    pointer = f"{path}/{extractor.value}"
-    key = node.get(extractor.key) if extractor.key else pointer
-    if key.__class__ is not str:
-        raise QueryError("failed to extract images: invalid key")
-    image: Json = text_field(node, extractor.value)
-    if not image.strip():
-        return
-    if extractor.query is not None:
-        image = extractor.query.evaluate(image)
-        if image.__class__ is not str:
-            raise QueryError("failed to extract images: the jmesPath must produce a string")
-    try:
-        yield key, {**parse_image(image).as_variable(), "jsonPointer": pointer}
-    except ValueError as error:
-        raise QueryError(f"failed to extract images: invalid image '{image}' ({error})") from error
 
 
 Image: TypeAlias = Mapping[str, Json]

@@ -23,7 +23,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.compile.tracing import APPLIED, counted_rule, traced_rule
 from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
 from kyvsim.engine.context import EntryLoader, JSONContext, compile_entries
-from kyvsim.engine.context.json_context import load_images
+from kyvsim.engine.context.json_context import images_entry
 from kyvsim.engine.match import (
     EXCLUDED,
     MATCHED,
@@ -166,7 +166,8 @@ def _compile_body(
             }
             scope = JSONContext(data, external, deleting=False)
             scope.hints = evaluation.scope.hints
-            met = holds(scope.layer({}, (("images", lambda _: load_images(obj)), *entries))).met
+            scope.release = system.release
+            met = holds(scope.layer({}, (images_entry(obj), *entries))).met
         except (ConditionError, QueryError) as error:
             return Outcome(RuleStatus.ERROR, str(error))
         return _MATCHED if met else _UNMATCHED

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from kyvsim.api import mutants
 from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Reading, SuiteRun
 from kyvsim.model.comparison import DifferenceKind
+from kyvsim.model.release import V_1_19_0
 from kyvsim.suite.row_targets import RowSelector
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -86,6 +88,19 @@ def test_a_hole_says_what_was_changed_and_shows_what_would_notice(tmp_path):
     example = found.holes[0].example
     assert example.difference is DifferenceKind.DENIAL_GAINED
     assert "hostNetwork" not in example.object["spec"]
+
+
+def test_mutants_are_compared_as_the_release_of_the_run(tmp_path, monkeypatch):
+    found, make = [], mutants.still_system
+
+    def still_system(now, release):
+        found.append(release)
+        return make(now, release)
+
+    monkeypatch.setattr(mutants, "still_system", still_system)
+    suite = write(tmp_path, [HOSTS], [pod("plain")], [row("plain", "pass")])
+    assert tried(suite, release=V_1_19_0).holes
+    assert set(found) == {V_1_19_0}
 
 
 def test_what_any_test_notices_is_noticed(tmp_path):

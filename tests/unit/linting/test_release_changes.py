@@ -189,6 +189,7 @@ CASES = [
     (rule(GLOBAL), {LEGACY}),
     (local_rule(GLOBAL), {LEGACY, "confines_global_context"}),
     (rule(service("http://127.0.0.1/x")), {LEGACY, "blocked_hosts"}),
+    (rule(service("http://localhost:8080/{{ x }}")), {LEGACY, "blocked_hosts"}),
     (rule(service("http://metadata.google.internal/{{ x }}")), {LEGACY, "blocked_hosts"}),
     (rule(service("http://[64:ff9b::a9fe:a9fe]/")), {LEGACY, "blocked_hosts"}),
     (rule(service("http://approval.shop.svc/x")), {LEGACY}),

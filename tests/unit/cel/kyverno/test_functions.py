@@ -295,6 +295,13 @@ IN_1_19_1 = [
         ),
     ),
     (
+        "json.marshal({1: dyn(type(1))})",
+        (
+            "error: json: failed to convert CEL map to native map: "
+            "unsupported type conversion from 'int' to string"
+        ),
+    ),
+    (
         "json.marshal({'a': {1: 2}})",
         "error: json: unsupported map key type int64 (original key type: int64)",
     ),

@@ -131,6 +131,24 @@ def test_services_are_answered_by_method_first():
             ),
         ),
         (
+            "GET",
+            "http://127.0.0.1/a b/ü?c d",
+            "",
+            (
+                'request failed: Get "http://127.0.0.1/a%20b/%C3%BC?c d": connection to '
+                "127.0.0.1:80 blocked: IP 127.0.0.1 falls in blocked range 127.0.0.0/8"
+            ),
+        ),
+        (
+            "GET",
+            "http://localhost:8080/x",
+            "",
+            (
+                'request failed: Get "http://localhost:8080/x": connection to localhost:8080 '
+                "blocked: resolved IP 127.0.0.1 falls in blocked range 127.0.0.0/8"
+            ),
+        ),
+        (
             "POST",
             "https://[::1]:8080",
             "",

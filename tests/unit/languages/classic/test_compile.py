@@ -8,6 +8,7 @@ from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import compile_policies
 from kyvsim.languages.classic import compile as classic_compile
 from kyvsim.model.diagnostic import Severity
+from kyvsim.model.release import V_1_19_0, V_1_19_1
 from kyvsim.model.result import Phase, Stage
 
 DENY = {"validate": {"message": "no", "deny": {}}}
@@ -139,3 +140,33 @@ def test_the_model_gates_nothing_but_generation(compiled, policy, pod, request_f
     policies = compiled(policy(DENY, background=False), model=Model.BACKGROUND_GATES_GENERATE)
     found = evaluate(policies, request_for(pod()), World(GivenObjects([])))
     assert verdicts(found) == [("r", "fail", "no")]
+
+
+TAG = "images.containers.a.tag"
+DENY_TAG = {
+    "conditions": {"any": [{"key": f"{{{{ {TAG} }}}}", "operator": "Equals", "value": "1"}]}
+}
+READS_IMAGES = [
+    {"validate": {"message": "no", "deny": DENY_TAG}},
+    {"validate": {"message": "no", "foreach": [{"list": "['1']", "deny": DENY_TAG}]}},
+    {
+        "context": [{"name": "tag", "variable": {"jmesPath": TAG}}],
+        "validate": {"message": "no", "pattern": {"spec": {"containers": "{{ tag }}"}}},
+    },
+]
+
+
+@pytest.mark.parametrize("body", READS_IMAGES)
+def test_a_release_decides_whether_containers_that_are_no_maps_hide_images(
+    policy, system, pod, request_for, verdicts, body
+):
+    obj = pod(containers=["text", {"name": "a", "image": "nginx:1"}])
+    found = {}
+    for release in (V_1_19_0, V_1_19_1):
+        options = CompileOptions(system._replace(release=release))
+        policies, _ = compile_policies([policy(body)], options)
+        ((_, status, message),) = verdicts(
+            evaluate(policies, request_for(obj), World(GivenObjects([])))
+        )
+        found[release.name] = status, "invalid image config" in message
+    assert found == {"1.19.0": ("error", True), "1.19.1": ("fail", False)}

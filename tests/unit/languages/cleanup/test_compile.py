@@ -7,6 +7,7 @@ from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import GivenObjects, World
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
+from kyvsim.model.release import NEWEST, V_1_19_0, V_1_19_1
 from kyvsim.model.source import Document, Location
 
 POD = {"kinds": ["Pod"]}
@@ -30,8 +31,9 @@ def cleanup(namespace="", **spec):
 
 @pytest.fixture
 def judge(system, request_for):
-    def judge(policy, obj, *more, given=()):
-        policies, remarks = compile_policies([policy, *more], CompileOptions(system))
+    def judge(policy, obj, *more, given=(), release=NEWEST):
+        options = CompileOptions(system._replace(release=release))
+        policies, remarks = compile_policies([policy, *more], options)
         assert remarks == ()
         response = evaluate(policies, request_for(obj), World(GivenObjects(given)))
         (result,) = response.responses[-1].results
@@ -104,3 +106,15 @@ def test_deletion_looks_at_objects_as_they_were_given(judge, policy, pod):
     rename = {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}}
     condition = {**NAMED, "key": "{{ target.metadata.labels.a || 'none' }}", "value": "none"}
     assert judge(cleanup(conditions={"all": [condition]}), pod(), policy(rename)) == MATCHED
+
+
+@pytest.mark.parametrize(
+    ("release", "status"), [(V_1_19_0, "error"), (V_1_19_1, MATCHED[0])], ids=str
+)
+def test_a_release_decides_whether_containers_that_are_no_maps_are_errors(
+    judge, pod, release, status
+):
+    condition = {"key": "{{ images.containers.a.tag }}", "operator": "Equals", "value": "1"}
+    obj = pod(containers=["text", {"name": "a", "image": "nginx:1"}])
+    found, _ = judge(cleanup(conditions={"all": [condition]}), obj, release=release)
+    assert found == status

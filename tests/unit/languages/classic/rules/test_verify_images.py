@@ -168,7 +168,6 @@ UNREADABLE = [
         {"name": "b", "image": "UPPER:case:bad"},
         "/spec/containers/1: invalid image 'UPPER:case:bad'",
     ),
-    ("text", "/spec/containers/1: invalid image config"),
     ({"image": "nginx"}, "/spec/containers/1: invalid key"),
 ]
 
