@@ -789,6 +789,25 @@ def test_a_note_names_the_rule_that_looks_up_other_objects(
     assert notes == [[], [f"note: all resources are read before evaluation: {why}\n"], []]
 
 
+def test_namespaces_in_all_blocks_are_read_without_the_text_around_them(
+    given, kyvsim, parted, monkeypatch
+):
+    kept = []
+    real = apply_streamed.shared_among
+    monkeypatch.setattr(
+        apply_streamed, "shared_among", lambda *some: (kept.append(real(*some)), kept[-1])[1]
+    )
+    spaces = (NAMESPACE.replace("{name: a,", f"{{name: n{number},") for number in range(59))
+    each = zip((*spaces, NAMESPACE), pods(60), strict=True)
+    resources = "".join(f"{space}---\n{one}" for space, one in each)
+    alone, one, two = both(given, kyvsim, monkeypatch, TEAM, resources)
+    assert alone == one == two
+    assert "60 of 60 results failed" in alone[1]
+    assert parted == [True, True]
+    assert len(kept[0]) == 60
+    assert not any(document.line(number) for document in kept[0] for number in range(10))
+
+
 @pytest.mark.parametrize(("policies", "options", "why"), WHOLE, ids=[one[2] for one in WHOLE])
 def test_a_note_says_why_processes_cannot_share_a_run(given, kyvsim, notes, policies, options, why):
     command = (*given(policies, STREAM), *options)
