@@ -26,7 +26,7 @@ from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.source import Document
+from kyvsim.model.source import Document, Location
 from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
 Part: TypeAlias = Sequence[FileBlock]
@@ -137,8 +137,10 @@ def shared_among(
 ) -> tuple[Document, ...]:
     """Return the resources of some kinds in blocks that contain any; raises NotStreamable."""
     table = crd_kinds(read.definitions)
+    # Only their data is read. Positions would keep the texts of the blocks in memory, which are
+    # all texts if there is a Namespace in each.
     shared = tuple(
-        document
+        Document(document.data, block.origin.name, document.number, lambda _: Location(""))
         for block in blocks
         if block.mentions
         for document in _loaded(block, table).resources

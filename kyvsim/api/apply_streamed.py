@@ -132,10 +132,8 @@ class _LookedUp(NamedTuple):
     @property
     def reason(self) -> str:
         """Why all resources have to be read as a whole."""
-        kinds = sorted(self.kinds - SHARED - {ALL_KINDS})
-        if not kinds:
-            return f"many of the resources are one of {', '.join(sorted(SHARED))}"
-        return f"{self.looking} many of the resources: objects of kind {', '.join(kinds)}"
+        kinds = ", ".join(sorted(self.kinds - SHARED - {ALL_KINDS}))
+        return f"{self.looking} many of the resources: objects of kind {kinds}"
 
 
 def _are_many(blocks: Sequence[FileBlock]) -> bool:
@@ -167,7 +165,7 @@ def _open(
         blocks = tuple(cut_files(files, max(size, 1), kinds))
     if len(blocks) < 2:
         return None
-    if how.jobs == 1 and _are_many(blocks):
+    if how.jobs == 1 and kinds - SHARED - {ALL_KINDS} and _are_many(blocks):
         raise NotStreamable(looked_up.reason)
     versions = looked_up.versions
     if ALL_KINDS in kinds and not versions:

@@ -261,8 +261,7 @@ def _apply(
             responses = with_progress(current.responses, current.resource_count, "applying")
         else:
             responses = current.responses
-        saved = current._replace(responses=files.saving(responses) if files else responses)
-        return shown_pieces(saved, chosen, options, reports)
+        return shown_pieces(current._replace(responses=responses), chosen, options, reports, files)
 
     def finish(current: Run) -> None:
         reports.commit()
@@ -294,7 +293,7 @@ _LARGE: Final = 2_000_000
 
 
 def _in_blocks(
-    inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet | None
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet
 ) -> Run | None:
     """Return a run over large inputs, or in several processes; None for any other run."""
     size = sum(_size_of(path, stdin) for path in inputs.resources)

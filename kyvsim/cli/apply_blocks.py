@@ -14,13 +14,12 @@ def run_in_blocks(
     inputs: ApplyInputs,
     stdin: bytes | None,
     processes: tuple[int, int],
-    documents: DocumentSet | None,
+    documents: DocumentSet,
 ) -> Run | None:
     """Return a run that was evaluated in blocks; None if it must be read as a whole.
 
     `processes` are the number that `-j` asked for, 0 for automatic, and the number to use.
-    `documents` is None if parts cannot be rendered. Notes on standard error say why the work is
-    not distributed, or memory grows with the input.
+    Notes on standard error say why the work is not distributed, or memory grows with the input.
     """
     jobs, number = processes
 
@@ -30,9 +29,6 @@ def run_in_blocks(
         )
         print_stderr(f"note: {done}: {safe_line(reason)}")
 
-    if documents is None:
-        note("-o needs all results at once")
-        return None
     if number > 1 and (inputs.budget.run or not can_fork()):
         number = 1
         if jobs > 1:

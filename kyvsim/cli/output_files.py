@@ -1,12 +1,13 @@
 """Output files: reports and objects, written completely or not at all, and never over inputs."""
 
 import errno
+import json
 import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import IO, NamedTuple, Self
 
@@ -18,12 +19,13 @@ from kyvsim.cli.streams import OutputError, print_stderr, writing_to
 from kyvsim.kubernetes.objects import metadata
 from kyvsim.load.files import may_find
 from kyvsim.load.folders import is_manifest_name
-from kyvsim.load.scratch import ScratchFiles
+from kyvsim.load.scratch import ScratchFiles, scratch_folder
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.formats import TEXT, LogFilter, OutputFormat
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import generated, mutations, patched_targets
+from kyvsim.report.run import StreamingDocument
 from kyvsim.report.style import counted, safe_line
 
 # Outputs must be different files, and must not be inputs.
@@ -380,7 +382,6 @@ def write_reports(reports: Iterable[tuple[str, str, Iterable[str]]]) -> None:
 
 # Mutated and generated objects as files (`--output`).
 
-_MODE = 0o666
 _UNSAFE = r"[^\w.:-]|^\.+"
 _LONGEST = 200
 """Maximum length of a name before its suffix in bytes: file systems allow 255."""
@@ -401,64 +402,76 @@ class ObjectFiles:
         self._path = path
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
         self._folder = (os.path.dirname(path) or os.curdir) if self._single else path
-        self._temporary: dict[str, str] = {}
-        self._scratch = ScratchFiles()
         self._count = 0
+        self._open = ExitStack()
+        if self._single:
+            self._check(path)
         with writing_to(self._folder):
             if os.path.exists(self._folder) and not os.path.isdir(self._folder):
                 raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
             os.makedirs(self._folder, exist_ok=True)
+            self._scratch = self._open.enter_context(scratch_folder(self._folder))
         if self._single:
-            self._open(self._path)
+            self._append(self._path, "")
 
-    def saving(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
-        """Yield `responses` after saving their objects."""
-        for response in responses:
-            changed = [response] if mutations(response) else []
-            named = [
-                *((_name(one.object), "mutated", one.object) for one in changed),
-                *((_name(one.object), "mutated", one.object) for one in patched_targets(response)),
-                *((one.policy.name, "generated", one.object) for one in generated(response)),
-            ]
-            for name, what, obj in named:
-                file = f"{file_name(name)}-{what}.yaml"
-                self._append(self._path if self._single else os.path.join(self._folder, file), obj)
-            yield response
+    def write(self, lines: str) -> None:
+        """Save the objects of a piece of `objects_document`; raises OutputError."""
+        for line in lines.split("\n")[:-1]:
+            name, what, text = json.loads(line)
+            file = f"{file_name(name)}-{what}.yaml"
+            self._append(self._path if self._single else os.path.join(self._folder, file), text)
+            self._count += 1
 
     def commit(self) -> str:
         """Move all files to their final paths; return the number of objects as text."""
-        for place, temporary in tuple(self._temporary.items()):
-            with writing_to(place):
-                os.replace(temporary, place)
-            del self._temporary[place]
-        self._scratch.close()
+        # The files are not listed in memory: there may be one for each resource.
+        with os.scandir(self._scratch) as temporary:
+            for file in temporary:
+                place = self._path if self._single else os.path.join(self._folder, file.name)
+                with writing_to(place):
+                    os.replace(file.path, place)
+        self._open.close()
         return counted(self._count, "object")
 
     def discard(self) -> None:
         """Remove uncommitted files."""
-        self._temporary.clear()
-        self._scratch.close()
+        self._open.close()
 
-    def _append(self, place: str, obj: object) -> None:
-        is_begun = place in self._temporary and os.path.getsize(self._temporary[place]) > 0
-        lead = "---\n" if is_begun else ""
-        temporary = self._temporary.get(place) or self._open(place)
+    def _append(self, place: str, text: str) -> None:
+        """Append a document to the temporary file for a path."""
+        temporary = os.path.join(self._scratch, os.path.basename(place))
+        if not os.path.exists(temporary):
+            self._check(place)
         with writing_to(place), open(temporary, "a", encoding="utf-8", newline="\n") as stream:
-            stream.write(f"{lead}{to_yaml(obj)}")
-        self._count += 1
+            stream.write(f"---\n{text}" if stream.tell() else text)
 
-    def _open(self, place: str) -> str:
-        """Create the temporary file for a path; links are neither followed nor replaced."""
+    def _check(self, place: str) -> None:
+        """Raise OutputError for a path that is not written to, such as a link or an input."""
         is_link = os.path.islink(place)
         if is_link or (os.path.exists(place) and not os.path.isfile(place)):
             kind = "a symbolic link" if is_link else "not a regular file"
             raise OutputError(f"cannot write to {place}: it is {kind}")
         if self._taken(place):
             raise OutputError(f"cannot write to {place}: the run also reads or writes it")
-        with writing_to(place):
-            temporary = self._temporary[place] = self._scratch.file_for(place)
-            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
-        return temporary
+
+
+def objects_document() -> StreamingDocument:
+    """Return a document for `ObjectFiles`, with a line in JSON for each object to save.
+
+    It is rendered like a format, so that all parts of a run can render theirs: name, what happened
+    to the object, and its YAML.
+    """
+
+    def row(response: EngineResponse) -> str:
+        changed = [response] if mutations(response) else []
+        named = (
+            *((_name(one.object), "mutated", one.object) for one in changed),
+            *((_name(one.object), "mutated", one.object) for one in patched_targets(response)),
+            *((one.policy.name, "generated", one.object) for one in generated(response)),
+        )
+        return "".join(f"{json.dumps((name, what, to_yaml(obj)))}\n" for name, what, obj in named)
+
+    return StreamingDocument(row=row, tail=lambda _: ())
 
 
 def _name(obj: object) -> str:

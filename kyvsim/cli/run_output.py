@@ -8,7 +8,15 @@ import click
 
 from kyvsim.api.apply import render_run
 from kyvsim.cli.options import print_evaluated_files, print_ignored
-from kyvsim.cli.output_files import BASELINE, Chosen, ReportFiles, named_formats, refuse_overwriting
+from kyvsim.cli.output_files import (
+    BASELINE,
+    Chosen,
+    ObjectFiles,
+    ReportFiles,
+    named_formats,
+    objects_document,
+    refuse_overwriting,
+)
 from kyvsim.cli.parameters import Options
 from kyvsim.cli.streams import (
     FAILED,
@@ -188,6 +196,7 @@ def shown_pieces(
     chosen: Chosen,
     options: Mapping[str, object],
     files: ReportFiles,
+    objects: ObjectFiles | None = None,
     *,
     view: StreamingDocument | None = None,
 ) -> Iterator[str]:
@@ -196,27 +205,30 @@ def shown_pieces(
     if view:
         documents[0] = view
     for index, piece in render_run(run, documents):
-        if index:
-            files.write(index - 1, piece)
-        else:
+        if not index:
             yield piece
+        elif objects and index == len(documents) - 1:
+            objects.write(piece)
+        else:
+            files.write(index - 1, piece)
     closing = f"{ending_line(run_ending(run))}\n"
     for index, (name, _) in enumerate(chosen.files):
         if FORMATS[name].for_people:
             files.write(index, closing)
 
 
-def document_set(chosen: Chosen, options: Mapping[str, object]) -> DocumentSet | None:
-    """Return the documents of the formats for parts of a run; None if objects are also written."""
-    if options["output"]:
-        return None
-    return DocumentSet(1 + len(chosen.files), lambda run: _documents(run, chosen, options))
+def document_set(chosen: Chosen, options: Mapping[str, object]) -> DocumentSet:
+    """Return the documents of the formats for parts of a run."""
+    number = 1 + len(chosen.files) + bool(options["output"])
+    return DocumentSet(number, lambda run: _documents(run, chosen, options))
 
 
 def _documents(run: Run, chosen: Chosen, options: Mapping[str, object]) -> list[StreamingDocument]:
+    """Return the documents for standard output, for files, and for changed objects if written."""
     begun = [FORMATS[chosen.shown].write(run, render_options_of(chosen, options))]
     plain = _plain_render_options(options)._replace(in_file=True)
-    return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
+    begun += [FORMATS[name].write(run, plain) for name, _ in chosen.files]
+    return [*begun, objects_document()] if options["output"] else begun
 
 
 def render_options_of(chosen: Chosen, options: Mapping[str, object]) -> RenderOptions:

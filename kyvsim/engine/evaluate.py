@@ -239,14 +239,16 @@ def _evaluated(
         response = run_policy_rules(policy_rules, phase, given, world, settled=settled)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's failure is its error here
         return faulted(policy_rules, phase, subject, error)
+    if not cache or response.silent:
+        return response
     # Notes on missing inputs depend on more of an object than its results do.
     has_notes = any(
         one.status is not RuleStatus.PASS and may_lack_input(one.rule, one.status, given.object)
         for one in response.results
     )
-    if cache and not response.silent and not has_notes:
-        return response._replace(results=cache.keep(given.object, response.results))
-    return response
+    if has_notes:
+        return response
+    return response._replace(results=cache.keep(given.object, response.results))
 
 
 def _with_targets_after(world: World, response: PolicyResponse) -> World:

@@ -185,12 +185,11 @@ def rivals(name: str, key: str) -> frozenset[str]:
 
 def names_of(path: FieldPath) -> tuple[str, ...]:
     """Return the names of the fields on a path."""
-    return tuple(one for one in path if not isinstance(one, Segment))
+    return tuple([one for one in path if not isinstance(one, Segment)])
 
 
-def words(path: FieldPath) -> tuple[str, ...] | None:
-    """Return the strings allowed at a path; None if all are."""
-    names = names_of(path)
+def words(names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the strings allowed at a path with these names; None if all are."""
     return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
 
 
@@ -210,7 +209,8 @@ def is_possible(path: FieldPath, value: str | int) -> bool:
 
 
 def _is_text(path: FieldPath, text: str) -> bool:
-    allowed = words(path)
+    names = names_of(path)
+    allowed = words(names)
     if allowed is not None:
         return text in allowed
     if path[-1:] in _SHARES:
@@ -219,9 +219,9 @@ def _is_text(path: FieldPath, text: str) -> bool:
         return is_quantity(text)
     if len(path) > 1 and path[-2] in _LABELS:
         return not format_problems("labelValue", text)
-    if names_of(path) in _HOST_PATHS:
+    if names in _HOST_PATHS:
         return is_subdomain(text.removeprefix("*."))
-    if names_of(path) == _HTTP_PATH:
+    if names == _HTTP_PATH:
         return text.startswith("/")
     if path[-1:] == ("targetPort",):
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
@@ -255,13 +255,14 @@ def is_image_path(path: FieldPath) -> bool:
 
 def usual(path: FieldPath) -> tuple[str, ...]:
     """Return a few strings that an API server accepts at a path; () if unknown."""
+    names = names_of(path)
     if _is_amount(path):
         return _QUANTITIES
-    if names_of(path) in _HOST_PATHS:
+    if names in _HOST_PATHS:
         return _HOSTS
-    if names_of(path) == _HTTP_PATH:
+    if names == _HTTP_PATH:
         return _PATHS
-    return _IMAGES if is_image_path(path) else (words(path) or ())[:3]
+    return _IMAGES if is_image_path(path) else (words(names) or ())[:3]
 
 
 def problems(obj: KubernetesObject) -> Iterator[FieldPath]:

@@ -152,6 +152,8 @@ class LookupAnswers:
         self._kinds = kinds
         self._find = find
         self._edits: dict[tuple[str, str], list[Edit]] = {}
+        self._fillings: dict[tuple[str, str], list[Edit]] = {}
+        """By apiVersion and kind, a change for each path that policies read."""
         counted = (
             one for path, some in space.sizes.items() if path[1:2] == ("items",) for one in some
         )
@@ -180,7 +182,7 @@ class LookupAnswers:
         """Yield a case with its answers changed, and each change; None if their number changed."""
         for place, answer in enumerate(case.there):
             before, after = case.there[:place], case.there[place + 1 :]
-            key = (answer.get("apiVersion", ""), answer.get("kind", ""))
+            key = _kind_of(answer)
             if key not in self._edits:
                 root, places = self.root(answer), self.places(answer).items()
                 self._edits[key] = distinct(
@@ -211,10 +213,13 @@ class LookupAnswers:
 
     def _filled(self, answer: KubernetesObject) -> KubernetesObject:
         """Return an answer with a value at every path that policies read."""
-        root = self.root(answer)
-        for path, values in self.places(answer).items():
-            first = next(iter(_changes(answer, root, path, values)), None)
-            filled = first(answer) if first else answer
+        key = _kind_of(answer)
+        if key not in self._fillings:
+            root, places = self.root(answer), self.places(answer).items()
+            changes = (_changes(answer, root, path, values) for path, values in places)
+            self._fillings[key] = [some[0] for some in changes if some]
+        for edit in self._fillings[key]:
+            filled = edit(answer)
             answer = filled if isinstance(filled, dict) else answer
         return answer
 
@@ -231,6 +236,11 @@ class LookupAnswers:
             if path and leads_somewhere(root, path):
                 found[path] = (*found.get(path, ()), *values)
         return found
+
+
+def _kind_of(answer: KubernetesObject) -> tuple[str, str]:
+    """Return apiVersion and kind of an answer, on which its paths and changes depend."""
+    return answer.get("apiVersion", ""), answer.get("kind", "")
 
 
 def _path_in(answer: KubernetesObject, source: str, steps: FieldPath) -> FieldPath:

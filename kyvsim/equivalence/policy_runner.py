@@ -402,34 +402,33 @@ class PolicyRunner:
 
 def effect_of(response: EngineResponse, namespace: KubernetesObject | None = None) -> CaseEffect:
     """Return the effect of a response to a request in a Namespace, None if it has none."""
-    results = [(answer, one) for answer in response.responses for one in answer.results]
-    refusals = [
-        (answer, one)
-        for answer, one in results
-        if one.status in _REFUSING
-        and answer.phase in _ADMITTING
-        and not one.rule.facts.spares_triggers
-    ]
+    results: list[CaseResult] = []
     made: list[KubernetesObject] = []
-    for _, one in results:
-        made += map(_plain, one.generated)
-        made += (target.object for target in one.targets if target.changed)
+    later: set[str] = set()
+    denied = blocked = changed = deleted = False
+    for answer in response.responses:
+        changed |= answer.changed
+        for one in answer.results:
+            status = one.status
+            results.append(CaseResult(answer.policy.key, one.rule.name, status.value, one.message))
+            made += map(_plain, one.generated)
+            made += (target.object for target in one.targets if target.changed)
+            if status is RuleStatus.PASS:
+                deleted |= answer.phase is Phase.DELETE
+                later.update(_later(answer, one))
+            elif status in _REFUSING and answer.phase in _ADMITTING:
+                refuses = not one.rule.facts.spares_triggers
+                denied |= refuses
+                blocked |= refuses and _blocks(answer, one, namespace)
     return CaseEffect(
-        denied=bool(refusals),
-        blocked=any(_blocks(answer, one, namespace) for answer, one in refusals),
+        denied=denied,
+        blocked=blocked,
         object=response.object,
-        changed=any(answer.changed for answer in response.responses)
-        and response.object != response.trigger,
+        changed=changed and response.object != response.trigger,
         generated=tuple(sorted(made, key=object_key)),
-        deleted=any(
-            answer.phase is Phase.DELETE and one.status is RuleStatus.PASS
-            for answer, one in results
-        ),
-        results=tuple(
-            CaseResult(answer.policy.key, one.rule.name, one.status.value, one.message)
-            for answer, one in results
-        ),
-        later=tuple(sorted({text for answer, one in results for text in _later(answer, one)})),
+        deleted=deleted,
+        results=tuple(results),
+        later=tuple(sorted(later)),
     )
 
 
@@ -450,9 +449,7 @@ def _blocks(answer: PolicyResponse, one: RuleResult, namespace: KubernetesObject
 
 
 def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:
-    """Yield the later effects of a result, from the facts of the policy."""
-    if one.status is not RuleStatus.PASS:
-        return
+    """Yield the later effects of a passed rule, from the facts of the policy."""
     if answer.phase is Phase.DELETE:
         facts = answer.policy.facts
         yield f"it runs on the schedule `{facts.schedule}`, {facts.propagation}"

@@ -141,6 +141,10 @@ class Search:
         self._leading: list[Case] = []
         """The kept cases with the first results of their kind on both sides."""
         self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
+        self._checked: tuple[KubernetesObject, bool] | None = None
+        """The last object that was checked, and whether a cluster accepts it: other requests for
+        the same object follow.
+        """
         self._harmless: dict[str, KubernetesObject] = {}
         """By kind, an object that both sides admit."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
@@ -444,7 +448,7 @@ class Search:
         is_new = signature not in self._signatures
         if not self._signatures.get(signature):
             # The first case that a cluster accepts is kept although others had the same results.
-            is_sound = case.given or is_accepted(case.object, self._pair.find)
+            is_sound = case.given or self._is_accepted(case.object)
             is_new = is_new or is_sound
             self._signatures[signature] = is_sound
         more_answers, more_parts = self._pair.reached()
@@ -459,6 +463,11 @@ class Search:
             for answered in self._answers.answered(case, lookups):
                 self._try(answered)
         return bool(is_new or gain)
+
+    def _is_accepted(self, obj: KubernetesObject) -> bool:
+        if self._checked is None or self._checked[0] is not obj:
+            self._checked = (obj, is_accepted(obj, self._pair.find))
+        return self._checked[1]
 
     def _spend(self) -> None:
         """Raise an error if the budget is spent; reading a clock for each case would be slow."""
@@ -477,7 +486,7 @@ class Search:
         is_creation = case.operation is Operation.CREATE or bool(case.part)
         if is_creation or opens:
             comes_first = opens or (is_new and is_creation)
-            is_sound = case.given or is_accepted(case.object, self._pair.find)
+            is_sound = case.given or self._is_accepted(case.object)
             priority = _Priority.OPENING if comes_first and is_sound else _Priority.MATTERING
             heappush(self._waiting, (priority, -gain, len(self._kept)))
         self._kept.append(case)
@@ -495,7 +504,7 @@ class Search:
             is_first = not self._result.let_pass[number]
             is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
-                self._result.let_pass[number] = is_accepted(case.object, self._pair.find)
+                self._result.let_pass[number] = self._is_accepted(case.object)
         finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
             effects.differs |= finding.limit is None

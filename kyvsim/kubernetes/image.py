@@ -4,6 +4,7 @@ upstream: pkg/utils/image/infos.go over github.com/distribution/reference.
 """
 
 import re
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -57,6 +58,7 @@ class ImageReference(NamedTuple):
         return {key: text for key, text in fields.items() if text or key in ("name", "path")}
 
 
+@lru_cache(maxsize=1024)
 def parse_image(text: str) -> ImageReference:
     """Return the parts of an image; the registry is `docker.io` and the tag `latest` by default.
 

@@ -7,6 +7,7 @@ pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -39,6 +40,7 @@ from kyvsim.kubernetes.quantities import with_whole_numbers
 from kyvsim.languages.cel_expressions import Compiler
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Location
 from kyvsim.model.tracing import TraceContext, trace_step
 from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
 from kyvsim.patch.nodes import FailedTestError, PatchError
@@ -105,6 +107,10 @@ def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
     if not trace.takes_steps:
         return mutation
 
+    @lru_cache(maxsize=64)
+    def place_of(part: str) -> Location | None:
+        return trace.locate_in(text, text.find(part)) if part else trace.locate()
+
     def run(values: Sequence[object], obj: KubernetesObject) -> Json:
         try:
             return mutation(values, obj)
@@ -121,7 +127,7 @@ def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
                     part or text.strip(),
                     answer=RuleStatus.ERROR,
                     note=str(error),
-                    place=trace.locate_in(text, text.find(part)) if part else trace.locate(),
+                    place=place_of(part),
                 ),
             )
             raise

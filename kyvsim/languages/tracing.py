@@ -1,9 +1,10 @@
 """Tracing of CEL expressions and constraints: for `explain`, and for the coverage of tests."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from kyvsim.cel import Program
-from kyvsim.cel.environment import Run
+from kyvsim.cel.environment import Frame, Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
@@ -57,15 +58,23 @@ def traced_program(program: Program, trace: TraceContext, *, decides: bool = Tru
 
         return traced(trace, run, step, _with_value, where=where)
 
-    observed = program.with_hook(on_node) if len(program.text) <= LONGEST_TRACED else program
+    @cache
+    def observed() -> Run:
+        # Compiled again when it is first evaluated: most variants of a policy never are.
+        return program.with_hook(on_node).run
+
+    def run_observed(frame: Frame) -> object:
+        return observed()(frame)
+
     inside = trace.place.inside if trace.place else ()
     kind = StepKind.VARIABLE if "variables" in inside else StepKind.EXPRESSION
     name = ""
     for part in inside[:-1] if inside[-1:] == (_OWN,) else inside:
         name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else part
     step = Step(kind, name, program.text.strip())
-    run = traced(trace, observed.run, step, _with_value, outcomes=outcomes)
-    return observed._replace(run=run)
+    run = run_observed if len(program.text) <= LONGEST_TRACED else program.run
+    run = traced(trace, run, step, _with_value, outcomes=outcomes)
+    return program._replace(run=run)
 
 
 def _with_value(step: Step, found: object, _: object) -> Step:

@@ -59,7 +59,9 @@ class CompileOptions(NamedTuple):
     tracer: Tracer | None = None
     """Observes evaluations, for coverage or explanations; none by default."""
     only: Rule | None = None
-    """The only rule of a policy to compile, written or derived; by default all."""
+    """The only rule of a policy to compile, written or derived, in CEL the only variant; by default
+    all.
+    """
     settled: bool = False
     """Whether that rule is known to apply: its match block and preconditions are not compiled."""
 

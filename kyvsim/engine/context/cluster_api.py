@@ -75,12 +75,14 @@ def allows(
     user: UserInfo,
     cluster: ClusterView,
     bound: Bound | None = None,
+    *,
+    on_resource: bool = True,
 ) -> bool:
-    """Return whether the roles allow a user an action on resources.
+    """Return whether the roles allow a user an action on resources, or on a URL path.
 
     `bound` is for callers that cache bindings.
     """
-    access = _Access(user.username, user.groups, attributes, on_resource=True)
+    access = _Access(user.username, user.groups, attributes, on_resource)
     return _reason(access, cluster, bound) is not None
 
 
@@ -190,7 +192,7 @@ def _allows(rule: Mapping[str, object], access: _Access) -> bool:
     wanted = access.attributes
     if not access.on_resource:
         path = text_field(wanted, "path")
-        return _names(rule.get("verbs"), text_field(wanted, "verb")) and any(
+        return _has_any(rule.get("verbs"), ("*", text_field(wanted, "verb"))) and any(
             url in {"*", path} or (url.endswith("*") and path.startswith(url[:-1]))
             for url in _texts(rule.get("nonResourceURLs"))
         )
@@ -201,16 +203,16 @@ def _allows(rule: Mapping[str, object], access: _Access) -> bool:
 def _concerns(rule: Mapping[str, object], access: _Access) -> bool:
     wanted = access.attributes
     part, resource = text_field(wanted, "subresource"), text_field(wanted, "resource")
-    names = {"*", f"{resource}/{part}", f"*/{part}"} if part else {"*", resource}
+    names = ("*", f"{resource}/{part}", f"*/{part}") if part else ("*", resource)
     return (
-        _names(rule.get("verbs"), text_field(wanted, "verb"))
-        and _names(rule.get("apiGroups"), text_field(wanted, "group"))
-        and not names.isdisjoint(_texts(rule.get("resources")))
+        _has_any(rule.get("verbs"), ("*", text_field(wanted, "verb")))
+        and _has_any(rule.get("apiGroups"), ("*", text_field(wanted, "group")))
+        and _has_any(rule.get("resources"), names)
     )
 
 
-def _names(given: object, wanted: str) -> bool:
-    return any(one in {"*", wanted} for one in _texts(given))
+def _has_any(given: object, names: tuple[str, ...]) -> bool:
+    return given.__class__ is list and any(name in given for name in names)
 
 
 def _texts(given: object) -> Iterable[str]:

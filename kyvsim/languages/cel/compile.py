@@ -175,18 +175,20 @@ def _lower(
     policy: Policy, options: CompileOptions, kind: CelKind | None = None
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     kind = kind or _BY_NAME[policy.kind]
-    rule, compiler = _lower_part(kind, policy, PolicyVariant("", policy.cel), options)
-    rules, found = [rule], [*compiler.problems]
     release = options.system.release
     of_variants = options
     if kind is IMAGE_VALIDATING and not (options.simulated or release.exempts_variants):
         of_variants = options._replace(cel_exceptions=())
-    for one in _variants(kind, policy, release):
-        derived, own = _lower_part(kind, policy, one, of_variants)
-        rules.append(derived)
+    rules: list[CompiledRule] = []
+    found: list[ExpressionProblem] = []
+    for one in (PolicyVariant("", policy.cel), *_variants(kind, policy, release)):
+        if options.only is not None and one.name != options.only.variant:
+            continue
+        rule, compiler = _lower_part(kind, policy, one, of_variants if one.name else options)
+        rules.append(rule)
         # Problems of the written policy are not repeated for its variants.
-        if not compiler.problems:
-            found += (problem._replace(variant=one.name) for problem in own.problems)
+        if all(problem.variant for problem in found):
+            found += (problem._replace(variant=one.name) for problem in compiler.problems)
     trace = options.trace_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
     ends = kind.ends(policy.cel)

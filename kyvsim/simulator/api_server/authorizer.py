@@ -6,7 +6,6 @@ from itertools import product
 from typing import NamedTuple
 
 from kyvsim.engine.context.cluster_api import allows, allows_any, bound_to, roles_given
-from kyvsim.engine.context.cluster_api import review as review_access
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, KubernetesObject, ObjectKey, entries, text_field
 from kyvsim.model.request import Operation, UserInfo
@@ -183,15 +182,14 @@ def _rights(rule: Json) -> Iterator[_Right]:
 
 def _has_right(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
     """Return whether a user has a right; a wildcard is only covered by the same wildcard."""
-    spec: dict[str, Json] = {"user": user.username, "groups": list(user.groups)}
+    bound = partial(store.cached, bound_to)
     if right.url:
-        spec["nonResourceAttributes"] = {"verb": right.verb, "path": right.url}
-    else:
-        resource, _, subresource = right.resource.partition("/")
-        values = right.verb, right.group, "", resource, subresource, namespace
-        attributes = dict(zip(_ATTRIBUTES, values, strict=True))
-        spec["resourceAttributes"] = {**attributes, "name": right.name}
-    return bool(review_access({"spec": spec}, store)["status"]["allowed"])
+        attributes = {"verb": right.verb, "path": right.url}
+        return allows(attributes, user, store, bound, on_resource=False)
+    resource, _, subresource = right.resource.partition("/")
+    values = right.verb, right.group, "", resource, subresource, namespace
+    attributes = dict(zip(_ATTRIBUTES, values, strict=True))
+    return allows({**attributes, "name": right.name}, user, store, bound)
 
 
 def _compact(missing: Iterable[_Right]) -> Iterator[str]:

@@ -151,7 +151,9 @@ class ObjectStore:
     def kinds(self) -> Iterable[tuple[str, str]]:
         """Return apiVersion and kind of all stored objects, in order of first writing."""
         return dict.fromkeys(
-            object_key(obj)[:2] for some in self._objects.values() for obj in some.values()
+            (obj["apiVersion"], kind)
+            for (_, kind), some in self._objects.items()
+            for obj in some.values()
         )
 
     def kind_of(self, api_version: str, name: str) -> str:

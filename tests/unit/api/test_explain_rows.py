@@ -5,6 +5,7 @@ import textwrap
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.cel import Program
 from kyvsim.load.files import Source
 from kyvsim.model.result import RuleStatus
 from kyvsim.report.results import compile_rows
@@ -342,3 +343,28 @@ def test_formats_without_reasons_work_out_no_texts(monkeypatch):
     (response,) = run.responses
     (row,) = compile_rows(audit_warn=False)(response)
     assert finding_of(row, response, run.explain).location.line == 5
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: x}}
+    spec: {hostNetwork: true, containers: [{name: main, image: nginx}]}
+"""
+
+
+def test_only_the_expressions_that_a_failure_evaluates_are_compiled_again(monkeypatch):
+    compiled = []
+    real = Program.with_hook
+    monkeypatch.setattr(
+        Program, "with_hook", lambda self, hook: (compiled.append(self.text), real(self, hook))[1]
+    )
+    expression = "!object.spec.?hostNetwork.orValue(false)"
+    never = '\n  - {expression: "size(object.spec.containers) > 0"}\n'
+    ((row, reasons),) = failures(IN_CEL % expression + never, resource=DEPLOYMENT)
+    assert (row.result.status, bool(reasons)) == (RuleStatus.FAIL, True)
+    assert compiled == [expression.replace("object.spec", "object.spec.template.spec")]

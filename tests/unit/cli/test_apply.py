@@ -235,15 +235,17 @@ def test_names_of_users_stay_inside_the_folder(engine, kyvsim, tmp_path, name, r
     assert list(tmp_path.rglob("*evil*")) in ([], [written])
 
 
-def test_links_are_not_followed(engine, kyvsim, tmp_path, respond):
+@pytest.mark.parametrize("path", ["", "web-mutated.yaml"])
+def test_links_are_not_followed(engine, kyvsim, tmp_path, respond, path):
     engine(respond(RuleStatus.PASS, changed=True))
-    precious = tmp_path / "precious"
+    precious, link = tmp_path / "precious", tmp_path / "web-mutated.yaml"
     precious.write_text("keep")
-    (tmp_path / "web-mutated.yaml").symlink_to(precious)
-    status, _, err = kyvsim(*BASIC, "-o", str(tmp_path))
+    link.symlink_to(precious)
+    status, _, err = kyvsim(*BASIC, "-o", str(tmp_path / path))
     assert status == 2
     assert "symbolic link" in err
     assert precious.read_text() == "keep"
+    assert sorted(tmp_path.iterdir()) == [precious, link]
 
 
 def test_a_place_that_takes_no_files_is_an_error(engine, kyvsim, tmp_path, respond):

@@ -135,6 +135,45 @@ def both(given, kyvsim, monkeypatch, policies, resources, *options):
     return alone, kyvsim(*command, "-j", "1"), kyvsim(*command, "-j", "2")
 
 
+MAKES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: make}
+spec:
+  rules:
+  - name: map
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    generate:
+      apiVersion: v1
+      kind: ConfigMap
+      name: "of-{{ request.object.metadata.name }}"
+      namespace: a
+      data: {data: {a: "\\u2028 \\n"}}
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--output-format", "sarif=found.sarif")])
+@pytest.mark.parametrize("path", ["out", "out.yaml"])
+def test_files_of_objects_are_the_same_in_blocks(
+    given, kyvsim, parted, monkeypatch, tmp_path, path, more
+):
+    monkeypatch.chdir(tmp_path)
+    command = (*given(f"{MUTATES}---{MAKES}", "---\n".join(pods(60))), "-o", path, *more)
+    found = []
+    for number, jobs in enumerate("112"):
+        if number == 1:
+            cut_small(monkeypatch)
+        status, _, err = kyvsim(*command, "-j", jobs)
+        assert (status, f"wrote 120 objects to {path}\n" in err) == (0, True)
+        files = sorted(one for one in tmp_path.rglob("*") if one.is_file())
+        found.append([(str(one), one.read_bytes()) for one in files])
+        Path(path).rename(f".earlier{number}")
+    alone, one, two = ([each for each in some if "/.earlier" not in each[0]] for some in found)
+    assert alone == one == two
+    assert parted == [True, True]
+    assert len(alone) == (61 if path == "out" else 1) + 2 + bool(more)
+
+
 @pytest.mark.parametrize("options", FORMATS, ids=" ".join)
 def test_formats_are_the_same_in_blocks(given, kyvsim, parted, monkeypatch, options):
     alone, one, two = both(given, kyvsim, monkeypatch, POLICY, STREAM, *options)
@@ -707,7 +746,6 @@ WHOLE = [
     (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may need all resources"),
     (POLICY, ("--skip-others",), "--skip-others may need all resources"),
     (STEPS, ("--budget", "run=2000"), "--budget run=N counts the steps of all resources"),
-    (POLICY, ("-o", "out"), "-o needs all results at once"),
 ]
 
 
@@ -751,11 +789,27 @@ def test_a_note_names_the_rule_that_looks_up_other_objects(
     assert notes == [[], [f"note: all resources are read before evaluation: {why}\n"], []]
 
 
-@pytest.mark.parametrize(("policies", "options", "why"), WHOLE, ids=[one[2] for one in WHOLE])
-def test_a_note_says_why_processes_cannot_share_a_run(
-    given, kyvsim, notes, tmp_path, monkeypatch, policies, options, why
+def test_namespaces_in_all_blocks_are_read_without_the_text_around_them(
+    given, kyvsim, parted, monkeypatch
 ):
-    monkeypatch.chdir(tmp_path)
+    kept = []
+    real = apply_streamed.shared_among
+    monkeypatch.setattr(
+        apply_streamed, "shared_among", lambda *some: (kept.append(real(*some)), kept[-1])[1]
+    )
+    spaces = (NAMESPACE.replace("{name: a,", f"{{name: n{number},") for number in range(59))
+    each = zip((*spaces, NAMESPACE), pods(60), strict=True)
+    resources = "".join(f"{space}---\n{one}" for space, one in each)
+    alone, one, two = both(given, kyvsim, monkeypatch, TEAM, resources)
+    assert alone == one == two
+    assert "60 of 60 results failed" in alone[1]
+    assert parted == [True, True]
+    assert len(kept[0]) == 60
+    assert not any(document.line(number) for document in kept[0] for number in range(10))
+
+
+@pytest.mark.parametrize(("policies", "options", "why"), WHOLE, ids=[one[2] for one in WHOLE])
+def test_a_note_says_why_processes_cannot_share_a_run(given, kyvsim, notes, policies, options, why):
     command = (*given(policies, STREAM), *options)
     alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
     assert alone == two
