@@ -45,6 +45,10 @@ class _Text(NamedTuple):
     new_line: str
 
 
+_SHARED = r"(?m)(?:^|[\s\[{,])(?:[&*][\w-]|!)"
+"""What begins an anchor, an alias or a tag; other texts may have it, too."""
+
+
 class _Piece(NamedTuple):
     """A replacement of a part of a text."""
 
@@ -93,9 +97,11 @@ def _position(read: _Text, offset: int) -> tuple[int, int]:
 def _read(text: str) -> _Text:
     try:
         documents = tuple(yaml.compose_all(text, Loader=yaml.CSafeLoader))
+        # Composed nodes do not show anchors and aliases; most texts cannot have any.
+        events = yaml.parse(text, Loader=yaml.CSafeLoader) if re.search(_SHARED, text) else ()
         shared = tuple(
             event.start_mark.index
-            for event in yaml.parse(text, Loader=yaml.CSafeLoader)
+            for event in events
             if isinstance(event, NodeEvent)
             and event.start_mark
             and (isinstance(event, AliasEvent) or event.anchor or getattr(event, "tag", None))
