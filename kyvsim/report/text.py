@@ -160,8 +160,9 @@ class ObjectBlocks:
             if answer.changed or answer.silent:
                 return None
             for result in answer.results:
-                known = self._known.get((result.rule, result.status._value_, *_texts(result)))
-                if known is not None and not _mentions(result, key.name, key.namespace):
+                texts = _texts(result)
+                known = self._known.get((result.rule, result.status._value_, *texts))
+                if known is not None and not _mentions(texts, key.name, key.namespace):
                     kinds.append(known)
                 elif result.status._value_ not in self._hidden or not is_plain(result):
                     return None
@@ -210,11 +211,12 @@ class ObjectBlocks:
 
     def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
         """Store the key of a result whose texts do not depend on its object."""
-        if self._known is None or result.generated or result.targets or _mentions(result, *names):
+        texts = _texts(result)
+        if self._known is None or result.generated or result.targets or _mentions(texts, *names):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[result.rule, result.status._value_, *_texts(result)] = kind
+        self._known[result.rule, result.status._value_, *texts] = kind
 
     def _change(self, change: "RenderedChange", names: tuple[str, str]) -> GroupedResult:
         kind = ResultKey("")
@@ -236,9 +238,9 @@ def _texts(result: RuleResult) -> tuple[str, str]:
     return result.own or result.message, result.note
 
 
-def _mentions(result: RuleResult, name: str, namespace: str) -> bool:
-    """Return whether the texts of a result contain the name or the namespace of an object."""
-    text = "\n".join(_texts(result))
+def _mentions(texts: tuple[str, str], name: str, namespace: str) -> bool:
+    """Return whether texts contain the name or the namespace of an object."""
+    text = "\n".join(texts)
     return bool((name and name in text) or (namespace and namespace in text))
 
 

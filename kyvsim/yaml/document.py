@@ -58,6 +58,7 @@ _KEPT, _LONGEST_KEPT = 1 << 13, 100
 not faster on dumps.
 """
 _NUMBER_STARTS = frozenset("+-0123456789")
+_DECIMAL = frozenset("+-.0123456789Ee")
 _SHORT = 19
 """Integers with this many digits or more may overflow 64 bits."""
 NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
@@ -108,6 +109,8 @@ def resolve(text: str) -> Json:
         if text[-1] not in NUMBER_ENDS:
             return text
         plain = text.replace("_", "")
+        if not _DECIMAL.issuperset(plain) and plain.lstrip("+-")[:1] != "0":
+            return text  # such as a hash; only numbers that start with 0 have other letters
         whole = _whole_number(plain)
         if whole is not None:
             return whole
