@@ -307,6 +307,8 @@ def _accepting(api_version: str, kind: str) -> _Accepts:
     known = None if kind in _UNCHECKED else _type_of(api_version, kind)
     if known is not None:
         return _accepted(known, "").inner
+    if _other_group(api_version, kind):
+        return _accepts_nothing
     return _map_acceptor({"metadata": _metadata_type()}, ANYTHING)
 
 

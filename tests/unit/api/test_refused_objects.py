@@ -170,6 +170,12 @@ def told(*objects):
             "apiVersion",
             "has no such kind: did you mean `apps/v1`?",
         ),
+        (
+            other("apps/v1", "NetworkPolicy", spec={"podSelector": {}}),
+            "apiVersion",
+            "has no such kind: did you mean `networking.k8s.io/v1`?",
+        ),
+        (other("apps/v1", "Service"), "apiVersion", "has no such kind: did you mean `v1`?"),
         (other("v1", "ConfigMap", binaryData={"a": "%"}), "binaryData/a", "must be base64"),
     ],
 )
