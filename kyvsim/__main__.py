@@ -24,8 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     finally:
         if arguments is None:
             _handle_signals()
-            # The memory goes back with the process: searching it for cycles first takes time only.
-            gc.disable()
+            # The interpreter searches all objects for cycles at its end, even if that is disabled.
+            # The memory goes back with the process anyway.
+            gc.freeze()
 
 
 def _handle_signals() -> None:
