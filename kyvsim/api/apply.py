@@ -87,6 +87,23 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
     return tuple(schedules)
 
 
+class Compiled(NamedTuple):
+    """The policies of a run."""
+
+    policies: PolicySet
+    refused: tuple[Diagnostic, ...]
+    clock: Clock
+
+
+class Application(NamedTuple):
+    """The inputs of a run, read and compiled."""
+
+    inputs: ApplyInputs
+    read: ReadInputs
+    compiled: Compiled
+    run: Run
+
+
 def open_application(
     inputs: ApplyInputs, stdin: bytes | None = None, load: LoadResources = load_resources
 ) -> Run:
@@ -94,6 +111,13 @@ def open_application(
 
     `stdin` is read for the path `-`. Problems with inputs are diagnostics; the rest is evaluated.
     """
+    return application_of(inputs, stdin, load).run
+
+
+def application_of(
+    inputs: ApplyInputs, stdin: bytes | None = None, load: LoadResources = load_resources
+) -> Application:
+    """Return the run of `open_application` with what it was made of."""
     read = read_inputs(inputs, stdin, load)
     compiled = compiled_for(inputs, read)
     counts = ResultCounts(audit_warn=inputs.audit_warn)
@@ -104,7 +128,8 @@ def open_application(
     if inputs.has_baseline:
         marker = failure_marker(inputs, read, counts)
         run = with_baseline(run, inputs, read)
-    return run._replace(responses=counted_responses(responses, counts, marker))
+    run = run._replace(responses=counted_responses(responses, counts, marker))
+    return Application(inputs, read, compiled, run)
 
 
 def counted_responses(
@@ -179,14 +204,6 @@ def explaining(
         return known[key]
 
     return explain
-
-
-class Compiled(NamedTuple):
-    """The policies of a run."""
-
-    policies: PolicySet
-    refused: tuple[Diagnostic, ...]
-    clock: Clock
 
 
 def compiled_for(inputs: ApplyInputs, read: ReadInputs, tracer: Tracer | None = None) -> Compiled:

@@ -1,8 +1,8 @@
 """Parts of the resources of a run, rendered separately and by several processes.
 
-A part consists of blocks, of which one at a time is in memory. Its result is pieces of the output
-and a PartTotals. Joined in the order of their parts, the pieces are the output of the whole run; if
-they cannot be, NotStreamable is raised.
+A part consists of blocks, of which one at a time is in memory, or of resources that are already in
+memory. Its result is pieces of the output and a PartTotals. Joined in the order of their parts, the
+pieces are the output of the whole run; if they cannot be, NotStreamable is raised.
 """
 
 import pickle
@@ -11,8 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from contextvars import ContextVar
+from functools import partial
 from itertools import chain
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
@@ -27,9 +28,17 @@ from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Location
-from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
+from kyvsim.report.run import (
+    DocumentSet,
+    FailureMarker,
+    NotStreamable,
+    RenderedRun,
+    ResultCounts,
+    Run,
+    StreamingDocument,
+)
 
-Part: TypeAlias = Sequence[FileBlock]
+_Part = TypeVar("_Part")
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name; "" for a name that values do not refer to."""
 KindVersion: TypeAlias = tuple[str, str]
@@ -151,6 +160,10 @@ def shared_among(
     return shared
 
 
+Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
+"""Yields the given items, whose number is the second argument, and may show the progress."""
+
+
 class Sink(Protocol):
     """Receives the output of a part."""
 
@@ -161,13 +174,13 @@ class Sink(Protocol):
         """Add the next entries of a list of that format, which are texts of one line."""
 
 
-RenderPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], PartTotals]
+RenderPart: TypeAlias = Callable[[_Part, Sink], PartTotals]
 """Writes the output of a part and returns its PartTotals. Raises NeedsMoreObjects if the run can
 begin again with more objects, or NotStreamable.
 """
 
 
-def compile_render_part(work: PartWork) -> RenderPart:
+def compile_render_part(work: PartWork) -> RenderPart[Iterable[FileBlock]]:
     """Return a function that renders parts in order.
 
     A process uses one for all of its parts, so that explanations are compiled once.
@@ -180,19 +193,30 @@ def compile_render_part(work: PartWork) -> RenderPart:
 
     def render_part(part: Iterable[FileBlock], sink: Sink) -> PartTotals:
         is_final = not work.compiled.policies.mutates
-        seen = PartTotals(audit_warn=work.inputs.audit_warn, is_final=is_final)
-        counts = seen.result_counts
-        marker = failure_marker(work.inputs, work.read, counts)
-        responses = _responses(work, part, (seen, names), cluster)
-        for response in counted_responses(responses, counts, marker):
-            for number, document in enumerate(documents):
-                _write(number, document.row(response), document, sink, seen.lists)
-        for number, document in enumerate(documents):
-            _write(number, document.counted(), document, sink, seen.lists)
-        seen.result_counts = counts.closed()
-        return seen
+        totals = PartTotals(audit_warn=work.inputs.audit_warn, is_final=is_final)
+        marker = failure_marker(work.inputs, work.read, totals.result_counts)
+        responses = _responses(work, part, (totals, names), cluster)
+        render_responses(responses, documents, marker, sink, totals)
+        return totals
 
     return render_part
+
+
+def render_responses(
+    responses: Iterable[EngineResponse],
+    documents: Sequence[StreamingDocument],
+    marker: FailureMarker | None,
+    sink: Sink,
+    totals: PartTotals,
+) -> None:
+    """Write the output for the responses of a part, and count their results."""
+    counts = totals.result_counts
+    for response in counted_responses(responses, counts, marker):
+        for number, document in enumerate(documents):
+            _write(number, document.row(response), document, sink, totals.lists)
+    for number, document in enumerate(documents):
+        _write(number, document.counted(), document, sink, totals.lists)
+    totals.result_counts = counts.closed()
 
 
 def _write(
@@ -371,22 +395,56 @@ def _label(number: int, name: str) -> str:
     return f"{number} {name}"
 
 
+def joined(texts: Sequence[PartText], totals: PartTotals, formats: int) -> RenderedRun:
+    """Return the output of all parts, in order."""
+    numbers = range(formats)
+    pieces = [_OfAllParts(partial(PartText.pieces, number=number), texts) for number in numbers]
+    lists: list[dict[str, _OfAllParts]] = [{} for _ in numbers]
+    for number, name in totals.lists:
+        entries = partial(PartText.entries, number=number, name=name)
+        lists[number][name] = _OfAllParts(entries, texts)
+    return RenderedRun(pieces, lists)
+
+
+class _OfAllParts:
+    """The texts that `read` yields of each part; can be read several times."""
+
+    def __init__(
+        self, read: Callable[[PartText], Iterator[str]], parts: Sequence[PartText]
+    ) -> None:
+        self._read = read
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(map(self._read, self._parts))
+
+
 # Parts rendered by several processes, which are forked when the policies are compiled. Each one
 # writes to an unnamed file, so that no file is left if a process is killed.
 
 
-_WORKER: ContextVar[tuple[RenderPart, Sequence[Part], Sequence[PartText]]] = ContextVar("own")
+class DistributionError(Exception):
+    """Processes cannot share the work, for the given reason."""
+
+
+_WORKER: ContextVar[tuple[RenderPart[Any], Sequence[object], Sequence[PartText]]] = ContextVar(
+    "worker"
+)
 
 
 def rendered_by_processes(
-    work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
+    begin: Callable[[], RenderPart[_Part]],
+    parts: Sequence[_Part],
+    texts: Sequence[PartText],
+    jobs: int,
 ) -> Iterator[int]:
     """Render parts in `jobs` processes; yield the index of each completed part.
 
-    Raises NotStreamable, also if a process is lost, and OSError if none can be started.
+    Each process renders its parts with its own result of `begin`. Raises DistributionError, and
+    what rendering raises.
     """
     try:
-        with process_pool(min(jobs, len(parts)), _start_worker, (work, parts, texts)) as pool:
+        with process_pool(min(jobs, len(parts)), _start_worker, (begin, parts, texts)) as pool:
             futures = {
                 pool.submit(_render_numbered, number): number for number in range(len(parts))
             }
@@ -394,11 +452,16 @@ def rendered_by_processes(
                 future.result()
                 yield futures[future]
     except ProcessLostError as error:
-        raise NotStreamable(str(error)) from error
+        raise DistributionError(str(error)) from error
+    except OSError as error:
+        problem = error.strerror or error
+        raise DistributionError(f"a file could not be read or written: {problem}") from error
 
 
-def _start_worker(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
-    _WORKER.set((compile_render_part(work), parts, texts))
+def _start_worker(
+    begin: Callable[[], RenderPart[_Part]], parts: Sequence[_Part], texts: Sequence[PartText]
+) -> None:
+    _WORKER.set((begin(), parts, texts))
 
 
 def _render_numbered(number: int) -> None:

@@ -8,18 +8,19 @@ is lost, the streamed run is abandoned before any output.
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from kyvsim.api.apply import EXPLAINED, Sample, compiled_for, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
     KindVersion,
     NeedsMoreObjects,
-    Part,
     PartText,
     PartTotals,
     PartWork,
+    Watch,
     compile_render_part,
+    joined,
     rendered_by_processes,
     shared_among,
 )
@@ -30,10 +31,7 @@ from kyvsim.languages.classic.lookups import looked_up_kinds
 from kyvsim.load.blocks import FileBlock, Indivisible, cut_files, kinds_in, load_block, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.source import Document
-from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
-
-Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
-"""Yields the given items, whose number is the second argument, and may show the progress."""
+from kyvsim.report.run import DocumentSet, NotStreamable, Run
 
 _BLOCK: Final = 1 << 16
 """Minimum size of a block in bytes; smaller ones save little memory."""
@@ -59,7 +57,8 @@ class StreamOptions(NamedTuple):
 def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: StreamOptions) -> Run | None:
     """Return a run whose responses are rendered; None if it must be read as a whole.
 
-    If a rule looks up objects of some kind, the run begins again with these available.
+    If a rule looks up objects of some kind, the run begins again with these available. Raises
+    DistributionError if processes cannot share the work.
     """
     try:
         return _in_rounds(inputs, stdin, how)
@@ -188,7 +187,8 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
         for part, text in zip(parts, texts, strict=True):
             text.end(render_part(how.watch(iter(part), len(part)), text))
     else:
-        finished = rendered_by_processes(work, parts, texts, how.jobs)
+        begin = partial(compile_render_part, work)
+        finished = rendered_by_processes(begin, parts, texts, how.jobs)
         for _ in how.watch(finished, len(parts)):
             pass
     totals = PartTotals(audit_warn=work.inputs.audit_warn)
@@ -201,13 +201,6 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     matches = totals.result_counts.matches
     if matches and not matches.is_certain(work.read.baseline):
         raise NotStreamable("baseline entries can only be matched with all results")
-    numbers = range(how.documents.formats)
-    pieces = [_OfAllParts(partial(PartText.pieces, number=number), texts) for number in numbers]
-    lists: list[dict[str, _OfAllParts]] = [{} for _ in numbers]
-    for number, name in totals.lists:
-        entries = partial(PartText.entries, number=number, name=name)
-        lists[number][name] = _OfAllParts(entries, texts)
-    put_together = RenderedRun(pieces, lists)
     read = work.read
     place = read.before_resources
     diagnostics = (*totals.remarks, *totals.problems)
@@ -222,7 +215,7 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
     run = run._replace(result_counts=totals.result_counts)
     if work.inputs.has_baseline:
         run = with_baseline(run, work.inputs, read)
-    return run._replace(rendered=put_together)
+    return run._replace(rendered=joined(texts, totals, how.documents.formats))
 
 
 def _first_resources(work: PartWork, blocks: tuple[FileBlock, ...]) -> tuple[Document, ...]:
@@ -249,20 +242,7 @@ def _check_kinds(work: PartWork, found: tuple[KindVersion, ...]) -> None:
         raise _OtherKinds(found)
 
 
-class _OfAllParts:
-    """The texts that `read` yields of each part; can be read several times."""
-
-    def __init__(
-        self, read: Callable[[PartText], Iterator[str]], parts: tuple[PartText, ...]
-    ) -> None:
-        self._read = read
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(map(self._read, self._parts))
-
-
-def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Part]:
+def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Sequence[FileBlock]]:
     """Yield parts of about the same size; one part for one process."""
     total = sum(block.span.end - block.span.start for block in blocks)
     size = total if jobs == 1 else total // (jobs * _PARTS_EACH)

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import click
 
-from kyvsim.api import ApplyInputs, Source, open_application
-from kyvsim.api.apply import known_by_now
-from kyvsim.api.system import processors
+from kyvsim.api import ApplyInputs, Source
+from kyvsim.api.apply import application_of, known_by_now
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -251,10 +250,7 @@ def _apply(
 ) -> int:
     files, reports, baseline = outputs
     begun = time.perf_counter()
-    run = _in_blocks(*given, options["jobs"], document_set(chosen, options))
-    if run is None:
-        with waiting("reading files", shown=is_terminal(sys.stderr)):
-            run = open_application(*given)
+    run = open_run(*given, options["jobs"], document_set(chosen, options))
 
     def pieces(current: Run) -> Iterator[str]:
         if is_terminal(sys.stderr) and not (streams(chosen, options) and is_terminal(sys.stdout)):
@@ -289,22 +285,29 @@ def _apply(
 
 
 _LARGE: Final = 2_000_000
-"""Size of resources in bytes from which blocks and several processes are faster."""
+"""Size of resources in bytes from which they are read in blocks."""
+_MANY: Final = 100_000
+"""Product of the numbers of rules and resources from which several processes are faster."""
 
 
-def _in_blocks(
-    inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet
-) -> Run | None:
-    """Return a run over large inputs, or in several processes; None for any other run."""
-    size = sum(_size_of(path, stdin) for path in inputs.resources)
-    processes = jobs or (processors() if size >= _LARGE else 1)
-    if processes == 1 and size < _LARGE:
-        return None
-    from kyvsim.cli.apply_blocks import (  # noqa: PLC0415 — only for such runs
-        run_in_blocks,
-    )
+def open_run(inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet) -> Run:
+    """Return the run: in blocks for large resources, and in several processes if that is faster."""
+    is_large = sum(_size_of(path, stdin) for path in inputs.resources) >= _LARGE
+    if is_large:
+        from kyvsim.cli.apply_blocks import run_in_blocks  # noqa: PLC0415 — only for such runs
 
-    return run_in_blocks(inputs, stdin, (jobs, processes), documents)
+        run, jobs = run_in_blocks(inputs, stdin, jobs, documents)
+        if run is not None:
+            return run
+    with waiting("reading files", shown=is_terminal(sys.stderr)):
+        application = application_of(inputs, stdin)
+    run = application.run
+    pays_off = not is_large and run.rule_count * run.resource_count >= _MANY
+    if run.applied and (jobs > 1 or (jobs == 0 and pays_off)):
+        from kyvsim.cli.apply_blocks import distributed  # noqa: PLC0415 — only for such runs
+
+        return distributed(application, jobs, documents)
+    return run
 
 
 def _size_of(path: str | Source, stdin: bytes | None) -> int:

@@ -1,44 +1,67 @@
-"""`kyvsim apply` for large inputs, and in several processes: block by block."""
+"""`kyvsim apply` for large inputs, block by block, and in several processes."""
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from kyvsim.api import ApplyInputs
+from kyvsim.api.apply import Application
+from kyvsim.api.apply_parts import DistributionError
+from kyvsim.api.apply_processes import run_in_processes
 from kyvsim.api.apply_streamed import StreamOptions, open_streamed
 from kyvsim.api.processes import can_fork
+from kyvsim.api.system import processors
 from kyvsim.cli.streams import is_terminal, print_stderr, with_progress
 from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import safe_line
 
 
 def run_in_blocks(
-    inputs: ApplyInputs,
-    stdin: bytes | None,
-    processes: tuple[int, int],
-    documents: DocumentSet,
-) -> Run | None:
-    """Return a run that was evaluated in blocks; None if it must be read as a whole.
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet
+) -> tuple[Run | None, int]:
+    """Return a run in blocks, or None if it must be read as a whole, and the `-j` for that.
 
-    `processes` are the number that `-j` asked for, 0 for automatic, and the number to use.
-    Notes on standard error say why the work is not distributed, or memory grows with the input.
+    Notes on standard error say why memory grows with the input, or the work is not distributed.
     """
-    jobs, number = processes
 
     def note(reason: str) -> None:
-        done = (
-            f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before evaluation"
-        )
-        print_stderr(f"note: {done}: {safe_line(reason)}")
+        print_stderr(f"note: all resources are read before evaluation: {safe_line(reason)}")
 
-    if number > 1 and (inputs.budget.run or not can_fork()):
-        number = 1
-        if jobs > 1:
-            counts_all = "--budget run=N counts the steps of all resources"
-            note(counts_all if inputs.budget.run else "this system cannot fork processes")
-    is_shown = is_terminal(sys.stderr)
-    options = StreamOptions(
-        number,
-        documents,
-        lambda items, total: with_progress(items, total, "applying") if is_shown else items,
-        note,
-    )
-    return open_streamed(inputs, stdin, options)
+    number = _process_count(inputs, jobs)
+    try:
+        run = open_streamed(inputs, stdin, StreamOptions(number, documents, _watch, note))
+    except DistributionError as error:
+        _note_one_process(jobs, str(error))
+        return None, 1
+    return run, jobs if number > 1 else 1
+
+
+def distributed(application: Application, jobs: int, documents: DocumentSet) -> Run:
+    """Return the run of an application by several processes, or by this one if that fails."""
+    number = _process_count(application.inputs, jobs)
+    if number > 1:
+        try:
+            return run_in_processes(application, number, documents, _watch)
+        except DistributionError as error:
+            _note_one_process(jobs, str(error))
+    return application.run
+
+
+def _process_count(inputs: ApplyInputs, jobs: int) -> int:
+    """Return the number of processes for `-j`, where 0 is automatic; a note says why it is 1."""
+    if inputs.budget.run:
+        _note_one_process(jobs, "--budget run=N counts the steps of all resources")
+        return 1
+    if not can_fork():
+        _note_one_process(jobs, "this system cannot fork processes")
+        return 1
+    return jobs or processors()
+
+
+def _note_one_process(jobs: int, reason: str) -> None:
+    if jobs > 1:
+        print_stderr(f"note: -j {jobs} has no effect: {safe_line(reason)}")
+
+
+def _watch(items: Iterator[Any], total: int) -> Iterator[Any]:
+    return with_progress(items, total, "applying") if is_terminal(sys.stderr) else items

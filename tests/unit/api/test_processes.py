@@ -146,8 +146,8 @@ from kyvsim.api import apply_parts as part_processes
 class Text:
     def end(self, partial):
         pass
-part_processes.compile_render_part = lambda work: lambda part, text: None
-rendered = part_processes.rendered_by_processes(None, range(3), [Text()] * 3, 2)
+begin = lambda: lambda part, text: None
+rendered = part_processes.rendered_by_processes(begin, range(3), [Text()] * 3, 2)
 assert sorted((next(rendered), next(rendered), next(rendered))) == [0, 1, 2]
 stop_all()
 assert list(rendered) == []

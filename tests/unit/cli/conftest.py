@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.api.apply import counted_responses
+from kyvsim.api.apply import Application, counted_responses
 from kyvsim.cli import apply, main
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
@@ -45,7 +45,7 @@ def engine(monkeypatch, calls):
             calls.append((inputs, stdin))
             result_counts = ResultCounts(audit_warn=inputs.audit_warn)
             watched = counted_responses(responses, result_counts)
-            return Run(
+            run = Run(
                 policies=(),
                 resource_count=len(responses),
                 rule_count=1,
@@ -55,8 +55,9 @@ def engine(monkeypatch, calls):
                 result_counts=result_counts,
                 audit_warn=inputs.audit_warn,
             )
+            return Application(inputs, None, None, run)
 
-        monkeypatch.setattr(apply, "open_application", opened)
+        monkeypatch.setattr(apply, "application_of", opened)
 
     answer(make_response(RuleStatus.PASS))
     return answer

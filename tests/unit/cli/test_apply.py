@@ -275,7 +275,7 @@ def test_an_interrupt_ends_with_130(kyvsim, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kyvsim.cli.apply.open_application", interrupted)
+    monkeypatch.setattr("kyvsim.cli.apply.application_of", interrupted)
     status, _, err = kyvsim(*BASIC)
     assert status == 130
     assert err.split() == ["interrupted"]

@@ -102,12 +102,13 @@ def test_a_run_that_breaks_leaves_files_as_they_were(
         raise RuntimeError
 
     engine(respond(RuleStatus.PASS))
-    opened = command.open_application
-    monkeypatch.setattr(
-        command,
-        "open_application",
-        lambda *given: opened(*given)._replace(responses=responses()),
-    )
+    opened = command.application_of
+
+    def breaking(*given):
+        application = opened(*given)
+        return application._replace(run=application.run._replace(responses=responses()))
+
+    monkeypatch.setattr(command, "application_of", breaking)
     (tmp_path / "json").write_text("before")
     kyvsim(*BASIC, *chosen(tmp_path, ["json"]))
     assert [path.name for path in tmp_path.iterdir()] == ["json"]

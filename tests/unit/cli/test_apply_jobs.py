@@ -18,7 +18,7 @@ import pytest
 import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
-from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows
+from kyvsim.api import apply, apply_parts, apply_processes, apply_streamed, explain_rows
 from kyvsim.cli import apply as apply_command
 from kyvsim.cli import apply_blocks
 from kyvsim.engine.world import view_of_part
@@ -82,6 +82,27 @@ def kyvsim(kyvsim, notes):
         return status, out, "".join(one for one in lines if not one.startswith("note: "))
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def blocks_for_small_inputs(monkeypatch):
+    """Make processes share blocks however small the input is; `in_memory` restores the default."""
+    real = apply_command.open_run
+
+    def opened(inputs, stdin, jobs, documents):
+        with monkeypatch.context() as patch:
+            if jobs > 1:
+                patch.setattr(apply_command, "_LARGE", 0)
+            return real(inputs, stdin, jobs, documents)
+
+    monkeypatch.setattr(apply_command, "open_run", opened)
+    return real
+
+
+@pytest.fixture
+def in_memory(monkeypatch, blocks_for_small_inputs):
+    """Make processes share the resources that one process has read."""
+    monkeypatch.setattr(apply_command, "open_run", blocks_for_small_inputs)
 
 
 @pytest.fixture
@@ -619,7 +640,7 @@ def test_a_lost_process_loses_nothing(given, kyvsim, parted, notes, monkeypatch)
 
     monkeypatch.setattr(apply_parts, "load_block", dying)
     assert kyvsim(*command, "-j", "2") == alone
-    assert parted == [False]
+    assert parted == []
     assert notes == [[], ["note: -j 2 has no effect: a process was lost\n"]]
 
 
@@ -635,7 +656,7 @@ def test_a_process_that_is_lost_before_all_is_handed_out(given, kyvsim, parted, 
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
     assert kyvsim(*command, "-j", "2") == alone
-    assert parted == [False]
+    assert parted == []
 
 
 def test_processes_killed_at_any_moment_lose_nothing(given, kyvsim):
@@ -745,7 +766,6 @@ spec:
 WHOLE = [
     (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may need all resources"),
     (POLICY, ("--skip-others",), "--skip-others may need all resources"),
-    (STEPS, ("--budget", "run=2000"), "--budget run=N counts the steps of all resources"),
 ]
 
 
@@ -809,8 +829,76 @@ def test_namespaces_in_all_blocks_are_read_without_the_text_around_them(
 
 
 @pytest.mark.parametrize(("policies", "options", "why"), WHOLE, ids=[one[2] for one in WHOLE])
-def test_a_note_says_why_processes_cannot_share_a_run(given, kyvsim, notes, policies, options, why):
+def test_a_note_says_why_processes_cannot_share_blocks(
+    given, kyvsim, notes, policies, options, why
+):
     command = (*given(policies, STREAM), *options)
     alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
     assert alone == two
+    assert notes == [[], [f"note: all resources are read before evaluation: {why}\n"]]
+
+
+def test_a_note_says_why_one_process_does_all(given, kyvsim, notes):
+    command = (*given(STEPS, STREAM), "--budget", "run=2000")
+    alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
+    assert alone == two
+    why = "--budget run=N counts the steps of all resources"
     assert notes == [[], [f"note: -j 2 has no effect: {why}\n"]]
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """The numbers of the processes that shared the resources of each run."""
+    found = []
+    real = apply_blocks.run_in_processes
+
+    def watched(application, jobs, documents, watch):
+        run = real(application, jobs, documents, watch)
+        found.append(jobs)
+        return run
+
+    monkeypatch.setattr(apply_blocks, "run_in_processes", watched)
+    return found
+
+
+@pytest.mark.parametrize("options", [*FORMATS, ("--namespace-labels", "a:b=c")], ids=" ".join)
+@pytest.mark.parametrize("policies", [POLICY + "---" + READS, MUTATES, MAKES, TEAM], ids=range(4))
+@pytest.mark.usefixtures("in_memory")
+def test_resources_in_memory_are_shared(given, kyvsim, processes, notes, policies, options):
+    command = (*given(policies, STREAM + NAMESPACE), *options)
+    alone, two, three = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2", "3"))
+    assert alone == two == three
+    assert alone[1]
+    assert processes == [2, 3]
+    assert notes == [[], [], []]
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_many_rules_and_resources_are_shared_by_default(given, kyvsim, processes, monkeypatch):
+    command = given(POLICY, STREAM)
+    alone = kyvsim(*command)
+    assert processes == []
+    monkeypatch.setattr(apply_command, "_MANY", 60)
+    monkeypatch.setattr(apply_blocks, "processors", lambda: 2)
+    assert kyvsim(*command) == alone
+    assert kyvsim(*command, "-j", "1") == alone
+    assert processes == [2]
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_a_process_that_is_lost_with_resources_in_memory_loses_nothing(
+    given, kyvsim, processes, notes, monkeypatch
+):
+    command = given(POLICY, STREAM)
+    alone = kyvsim(*command, "-j", "1")
+    own, real = os.getpid(), apply_processes.responses_of
+
+    def dying(*arguments):
+        if os.getpid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments)
+
+    monkeypatch.setattr(apply_processes, "responses_of", dying)
+    assert kyvsim(*command, "-j", "2") == alone
+    assert processes == []
+    assert notes == [[], ["note: -j 2 has no effect: a process was lost\n"]]

@@ -136,3 +136,4 @@ def test_processes_and_blocks_change_nothing(kyvsim, tmp_path, monkeypatch, seed
     monkeypatch.setattr(apply_command, "_LARGE", 0)
     monkeypatch.setattr(apply_streamed, "_BLOCK", 200)
     assert run("1") == alone
+    assert run("2") == alone
