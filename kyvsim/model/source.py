@@ -94,12 +94,12 @@ def place_in_text(document: Document, path: Path, text: str, offset: int) -> Loc
         return start
     wanted = "".join(text[: offset + 1].split())
     found = _written(document, _value(document, start, path))
-    place = start
+    line, column = start.line, start.column
     for character in wanted:
-        written, place = next(found, ("", start))
+        written, line, column = next(found, ("", 0, 0))
         if written != character:
             return start
-    return place
+    return start._replace(line=line, column=column)
 
 
 def _value(document: Document, start: Location, path: Path) -> Location:
@@ -133,8 +133,8 @@ def _behind_key(text: str, key: str) -> str:
     return text
 
 
-def _written(document: Document, start: Location) -> Iterator[tuple[str, Location]]:
-    """Yield the characters of a scalar with their positions, without white space."""
+def _written(document: Document, start: Location) -> Iterator[tuple[str, int, int]]:
+    """Yield the characters of a scalar with their lines and columns, without white space."""
     line = _line(document, start.line, start.column)
     style, number, column = line[:1], start.line, start.column
     if style in {"|", ">"}:
@@ -144,7 +144,7 @@ def _written(document: Document, start: Location) -> Iterator[tuple[str, Locatio
     for last in range(number, number + _MOST_LINES):
         at = 0
         while at < len(line):
-            place = Location(start.file, last, column + at)
+            here = column + at
             character, length = line[at], 1
             if style == "'" and character == "'":
                 length = 2
@@ -152,5 +152,5 @@ def _written(document: Document, start: Location) -> Iterator[tuple[str, Locatio
                 character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
             at += length
             if character.strip():
-                yield character, place
+                yield character, last, here
         column, line = 1, _line(document, last + 1)
