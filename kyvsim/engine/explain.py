@@ -247,8 +247,8 @@ def with_places(found: ObjectExplanation) -> ObjectExplanation:
     return found._replace(
         rules=tuple(
             rule._replace(
-                steps=tuple(placed.step(one, ()) for one in rule.steps),
-                before=tuple(placed.step(one, ()) for one in rule.before),
+                steps=tuple(placed.step(one, (), shows_all=True) for one in rule.steps),
+                before=tuple(placed.step(one, (), shows_all=True) for one in rule.before),
             )
             for rule in found.rules
         )
@@ -300,11 +300,19 @@ class Placing:
             base = found.path if found.path is not None else base
         return tuple(placed)
 
-    def step(self, step: Step, base: Path | None, root: Path = (), *, deep: bool = True) -> Step:
+    def step(
+        self,
+        step: Step,
+        base: Path | None,
+        root: Path = (),
+        *,
+        deep: bool = True,
+        shows_all: bool = False,
+    ) -> Step:
         """Return a step with its location; `base` is the path of the surrounding step.
 
         `root` is that of the surrounding Pod template. Without `deep` the steps inside it are not
-        located.
+        located. With `shows_all` their locations in the policy are found, too.
         """
         if step.kind in {StepKind.ELEMENT, StepKind.TEMPLATE} and step.found is not None:
             path = self._of_value(step.found.data)
@@ -321,7 +329,7 @@ class Placing:
         steps = step.steps
         if deep and steps:
             root = path or root if step.kind is StepKind.TEMPLATE else root
-            steps = tuple([self.step(one, inner, root) for one in steps])
+            steps = tuple([self.step(one, inner, root, shows_all=shows_all) for one in steps])
         found, note = step.found, step.note
         if path and found is not None and found.data is None and not self._has(path):
             found, note = None, note or "absent"
@@ -333,11 +341,12 @@ class Placing:
             step.wanted,
             found,
             note,
-            step.place,
+            step.located() if shows_all else step.place,
             path,
             path is not None,
             seen_at,
             steps,
+            None if shows_all else step.locate,
         )
 
     def _is_whole(self, step: Step) -> bool:

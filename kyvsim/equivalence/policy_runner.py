@@ -180,7 +180,7 @@ class StepCounter:
                 key = found if kind is bool else _key_of(kind, found)
                 result = known.get(key)
                 if result is None:
-                    step = construct.complete(construct.placed, found, *given, **named)
+                    step = construct.complete(construct.begun, found, *given, **named)
                     result = self._answer_of(step)
                     if key is not None:
                         known[key] = result
@@ -202,7 +202,7 @@ class StepCounter:
         """Return the part of a step, which is new or known, with its result."""
         # Elements and images are not distinguished, or every new image would count as a new result.
         is_any = step.kind is StepKind.IMAGE or step.name.startswith("[")
-        key = (step.kind, step.place, "" if is_any else step.name, step.text)
+        key = (step.kind, step.located(), "" if is_any else step.name, step.text)
         part = self._parts.get(key)
         if part is None:
             is_entry = step.kind is StepKind.CONTEXT

@@ -1,6 +1,6 @@
 """Explanations: how rules came to their results, as trees of steps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
@@ -84,7 +84,7 @@ class Step(NamedTuple):
     note: str = ""
     """A message, a reason, an error."""
     place: Location | None = None
-    """Its location in the policy, or in an exception."""
+    """Its location in the policy, or in an exception; None if only `locate` knows it."""
     path: Path | None = None
     """The path in the object that was read: relative to the parent step, unless `rooted`."""
     rooted: bool = False
@@ -92,6 +92,12 @@ class Step(NamedTuple):
     seen_at: Location | None = None
     """The location of that path in the manifest, or of its nearest ancestor."""
     steps: tuple["Step", ...] = ()
+    locate: Callable[[], Location | None] | None = None
+    """Finds `place`, which is slow and only needed for the steps that are shown."""
+
+    def located(self) -> Location | None:
+        """Return its location in the policy, or in an exception."""
+        return self.locate() if self.place is None and self.locate else self.place
 
 
 class RuleRun(NamedTuple):
@@ -207,8 +213,10 @@ def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
     looked = [last, *_inside(last)]
     for one in reversed(way[:-1]):
         looked += (one, *(_inside(one) if one.kind is StepKind.EXPRESSION else ()))
-    place = next((one.place for one in reversed(way) if one.place), None)
-    return place, next((one.seen_at for one in looked if one.seen_at), None)
+    found = (one.located() for one in reversed(way))
+    return next(filter(None, found), None), next(
+        (one.seen_at for one in looked if one.seen_at), None
+    )
 
 
 def _inside(step: Step) -> Iterator[Step]:

@@ -7,7 +7,7 @@ its outcomes for coverage and its step for explanations.
 import sys
 from collections.abc import Callable
 from enum import StrEnum
-from functools import cached_property
+from functools import cache
 from typing import Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.objects import Path
@@ -113,19 +113,13 @@ class TracedConstruct(Generic[_Given, _Found]):
     ) -> None:
         """Use `begun`, to which `complete` adds the result for the arguments."""
         self.complete = complete
-        self._begun = begun
-        self._locate = locate
-
-    @cached_property
-    def placed(self) -> Step:
-        """The step without a result, with its location, which is slow to find."""
-        return self._begun._replace(place=self._locate())
+        self.begun = begun._replace(locate=cache(locate))
 
     def failed(self) -> Step:
         """Return the step of an evaluation that raised the error that is being handled."""
         error = sys.exception()
         text = getattr(error, "message", "") or str(error)
-        return self.placed._replace(answer=RuleStatus.ERROR, note=text)
+        return self.begun._replace(answer=RuleStatus.ERROR, note=text)
 
 
 class Outcomes(NamedTuple, Generic[_Found]):
@@ -236,7 +230,7 @@ def with_steps(
         step: Step | None = None
         try:
             found = run(*given, **named)
-            step = construct.complete(construct.placed, found, *given, **named)
+            step = construct.complete(construct.begun, found, *given, **named)
         finally:
             tracer.leave(mark, step or construct.failed())
         return found
@@ -277,7 +271,7 @@ def trace_step(trace: TraceContext, step: Step) -> None:
     """Report a step without substeps, if there is a tracer that takes steps."""
     if trace.tracer is not None and trace.tracer.takes_steps:
         mark = trace.tracer.enter()
-        trace.tracer.leave(mark, step._replace(place=step.place or trace.locate()))
+        trace.tracer.leave(mark, step if step.place else step._replace(locate=trace.locate))
 
 
 def untraced(trace: TraceContext, run: Callable[[], _Found]) -> _Found:

@@ -121,7 +121,7 @@ def traced_elements(
                 yield element
             finally:
                 name, found = f"[{element[0]}]", Value(element[1])
-                tracer.leave(mark, Step(StepKind.ELEMENT, name, found=found, place=locate()))
+                tracer.leave(mark, Step(StepKind.ELEMENT, name, found=found, locate=locate))
 
     return wrapper
 

@@ -183,7 +183,10 @@ def _with_controls(
     """
     controls = []
     for one in checks:
-        control = Step(StepKind.CONTROL, one.id, answer=one.id not in left, place=step.place)
+        answer = one.id not in left
+        control = Step(
+            StepKind.CONTROL, one.id, answer=answer, place=step.place, locate=step.locate
+        )
         if (violation := found.get(one.id)) is not None:
             findings = (left.get(one.id) or violation).findings
             control = control._replace(

@@ -40,7 +40,7 @@ def test_criteria_on_the_object(facts, name, wanted, found, path):
     assert (applies, step.answer, step.note) == (True, True, "")
     assert (step.wanted.data, step.found.data) == (wanted, found)
     assert (step.path, step.rooted) == (path, path is not None)
-    assert step.place.line == 4
+    assert step.located().line == 4
 
 
 SUBJECTS = [{"kind": "User", "name": "alice"}]
