@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from kyvsim.api import ApplyInputs, Source
-from kyvsim.api.apply import application_of, known_by_now
+from kyvsim.api.apply import Application, application_of, known_by_now
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
@@ -293,21 +293,30 @@ _MANY: Final = 100_000
 def open_run(inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet) -> Run:
     """Return the run: in blocks for large resources, and in several processes if that is faster."""
     is_large = sum(_size_of(path, stdin) for path in inputs.resources) >= _LARGE
-    if is_large:
-        from kyvsim.cli.apply_blocks import run_in_blocks  # noqa: PLC0415 — only for such runs
-
-        run, jobs = run_in_blocks(inputs, stdin, jobs, documents)
-        if run is not None:
+    application = None if is_large else _read(inputs, stdin)
+    if application:
+        run = application.run
+        pays_off = jobs > 1 or (jobs == 0 and run.rule_count * run.resource_count >= _MANY)
+        if not pays_off or not run.applied:
             return run
-    with waiting("reading files", shown=is_terminal(sys.stderr)):
-        application = application_of(inputs, stdin)
-    run = application.run
-    pays_off = not is_large and run.rule_count * run.resource_count >= _MANY
-    if run.applied and (jobs > 1 or (jobs == 0 and pays_off)):
-        from kyvsim.cli.apply_blocks import distributed  # noqa: PLC0415 — only for such runs
+    from kyvsim.cli.apply_blocks import (  # noqa: PLC0415 — only for such runs
+        distributed,
+        run_in_blocks,
+    )
 
-        return distributed(application, jobs, documents)
-    return run
+    if application is None:
+        streamed, jobs = run_in_blocks(inputs, stdin, jobs, documents)
+        if streamed is not None:
+            return streamed
+        application = _read(inputs, stdin)
+        if jobs < 2 or not application.run.applied:
+            return application.run
+    return distributed(application, jobs, documents)
+
+
+def _read(inputs: ApplyInputs, stdin: bytes | None) -> Application:
+    with waiting("reading files", shown=is_terminal(sys.stderr)):
+        return application_of(inputs, stdin)
 
 
 def _size_of(path: str | Source, stdin: bytes | None) -> int:
