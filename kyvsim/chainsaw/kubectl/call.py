@@ -9,7 +9,12 @@ from typing import NamedTuple
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
-from kyvsim.kubernetes.discovery import kinds_named, preferred_version, split_api_version
+from kyvsim.kubernetes.discovery import (
+    kinds_named,
+    preferred_version,
+    served_versions,
+    split_api_version,
+)
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
@@ -187,18 +192,24 @@ class KubectlCall(NamedTuple):
         return int(text)
 
     def kind(self, name: str) -> NamedKind:
-        """Return the kind of a name such as `pods`, `po`, `Deployment` or `deployments.apps`.
+        """Return the kind of a name such as `pods`, `po`, `deployments.apps` or `jobs.v1.batch`.
 
         Raises KubectlError for an unknown one, UnsupportedError for one that is not simulated.
+        upstream: k8s.io/cli-runtime pkg/resource/builder.go `mappingFor`.
         """
-        base, _, rest = name.lower().partition(".")
-        for group, kind in kinds_named(base, self.store.defined):
-            if not rest or rest == group or rest.partition(".")[2] == group:
-                version = preferred_version(group, kind, self.store.defined)
-                named = NamedKind(f"{group}/{version}" if group else version, kind)
-                require_simulated(ObjectKey(*named, "", ""))
-                return named
-        raise KubectlError(f'error: the server doesn\'t have a resource type "{name}"')
+        base, _, rest = name.partition(".")
+        version, _, of_version = rest.lower().partition(".")
+        defined = self.store.defined
+        for group, kind in kinds_named(base.lower(), defined):
+            # In `policyexceptions.policies.kyverno.io`, `policies` is no version of `kyverno.io`.
+            if of_version != group or version not in served_versions(group, kind, defined):
+                if rest.lower() not in ("", group):
+                    continue
+                version = preferred_version(group, kind, defined)
+            named = NamedKind(f"{group}/{version}" if group else version, kind)
+            require_simulated(ObjectKey(*named, "", ""))
+            return named
+        raise KubectlError(f'error: the server doesn\'t have a resource type "{base}"')
 
     def get(self, key: ObjectKey) -> KubernetesObject | None:
         """Return the object with a key, or None.

@@ -99,6 +99,20 @@ MESSAGES = [
     ("get pod p", 'Error from server (NotFound): pods "p" not found\n'),
     ("delete cm b", 'Error from server (NotFound): configmaps "b" not found\n'),
     ("get widgets", 'error: the server doesn\'t have a resource type "widgets"\n'),
+    ("get deployments.v9.apps", 'error: the server doesn\'t have a resource type "deployments"\n'),
+    ("get po.v1 p", 'Error from server (NotFound): pods "p" not found\n'),
+    (
+        "get deployments.v1.apps d",
+        'Error from server (NotFound): deployments.apps "d" not found\n',
+    ),
+    (
+        "get policyexceptions.policies.kyverno.io x",
+        'Error from server (NotFound): policyexceptions.policies.kyverno.io "x" not found\n',
+    ),
+    (
+        "get policyexceptions.v1beta1.policies.kyverno.io x",
+        'Error from server (NotFound): policyexceptions.policies.kyverno.io "x" not found\n',
+    ),
     ("apply", "error: must specify one of -f and -k\n"),
     ("scale deploy x --replicas=2", 'Error from server (NotFound): deployments.apps "x" not found'),
     (
