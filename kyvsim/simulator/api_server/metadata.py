@@ -131,6 +131,21 @@ def grace_period(obj: KubernetesObject, requested: int | None) -> int:
     return int(given) if given >= 0 else 1
 
 
+def is_being_deleted(obj: KubernetesObject, requested: int | None) -> bool:
+    """Return whether another deletion changes nothing: it succeeds without admission.
+
+    That is so for a Namespace with content, and for a Pod unless its grace period gets shorter.
+    upstream: k8s.io/apiserver pkg/registry/rest/delete.go (BeforeDelete, `gracefulPending`),
+    k8s.io/kubernetes pkg/registry/core/namespace/storage
+    """
+    if not is_terminating(obj):
+        return False
+    if object_key(obj)[:2] == ("v1", "Namespace"):
+        return bool((obj.get("spec") or {}).get("finalizers"))
+    before = int(metadata(obj).get("deletionGracePeriodSeconds") or 0)
+    return before > 0 and (requested is None or (requested if requested >= 0 else 1) >= before)
+
+
 def marked_for_deletion(
     obj: KubernetesObject, clock: VirtualClock, propagation: str, requested: int | None
 ) -> KubernetesObject:

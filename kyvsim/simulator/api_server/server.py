@@ -27,6 +27,7 @@ from kyvsim.simulator.api_server.metadata import (
     Identities,
     as_successor,
     has_status,
+    is_being_deleted,
     is_held,
     is_terminating,
     marked_for_deletion,
@@ -297,6 +298,9 @@ class ApiServer:
             creates = request.operation is Operation.CREATE and not request.subresource
             if problem is None and old is None and not creates:
                 problem = errors.not_found(request.key, self.store.defined)
+            deleted = old if request.operation is Operation.DELETE else None
+            if deleted is not None and is_being_deleted(deleted, request.grace_period):
+                return self._answer(request, ApiResponse(old, tuple(warnings)), old)
             if problem is None:
                 return self._through_webhooks(request, old, warnings)
             return self._refuse(request, problem, tuple(warnings), old)

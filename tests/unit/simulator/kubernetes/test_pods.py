@@ -250,6 +250,34 @@ def test_a_later_deletion_only_shortens_the_grace_period(cluster, admin, pod, pu
     assert lifetime(cluster, admin, 4) == 4.0
 
 
+def deny_deletions(cluster_policy, kind):
+    """Return a policy that denies each deletion of a kind."""
+    deletion = {"key": "{{ request.operation }}", "operator": "Equals", "value": "DELETE"}
+    deny = {"failureAction": "Enforce", "deny": {"conditions": {"any": [deletion]}}}
+    match = {"any": [{"resources": {"kinds": [kind], "operations": ["DELETE"]}}]}
+    return cluster_policy("keep", {"match": match, "validate": deny})
+
+
+def test_only_a_shorter_grace_period_is_admitted_again(admin, pod, put, cluster_policy):
+    put(sleeper(pod, "sleep 1h"))
+    admin.delete(ObjectKey(*KEY), grace_period=20)
+    put(deny_deletions(cluster_policy, "Pod"))
+    denied = [not admin.delete(ObjectKey(*KEY), grace_period=one).ok for one in (None, 20, 30, 5)]
+    assert denied == [False, False, False, True]
+
+
+def test_another_deletion_of_a_namespace_with_content_is_not_admitted(
+    admin, obj, put, cluster_policy
+):
+    key = ObjectKey("v1", "Namespace", "", "left")
+    held = {"finalizers": ["example.com/wait"]}
+    put(obj("Namespace", "left"), obj("ConfigMap", "held", "left", metadata=held))
+    admin.delete(key)
+    put(deny_deletions(cluster_policy, "Namespace"), obj("Namespace", "other"))
+    assert admin.delete(key).ok
+    assert not admin.delete(key._replace(name="other")).ok
+
+
 def test_a_pod_that_does_not_run_is_gone_at_once(make_cluster, pod):
     admin = make_cluster(kubelet=False).sim.client(ADMIN)
     admin.create(pod())
