@@ -75,6 +75,32 @@ def is_ready(pod: KubernetesObject) -> bool:
     return has_condition(pod, "Ready")
 
 
+def _time_left(
+    sim: SimulationContext, owner: KubernetesObject, pod: KubernetesObject
+) -> float | None:
+    """Return in how many seconds a ready Pod is available, None if it is not ready.
+
+    It is available once it has been ready for the `minReadySeconds` of its owner.
+    upstream: k8s.io/kubernetes pkg/api/v1/pod (IsPodAvailable)
+    """
+    true = (one for one in entries(pod.get("status"), "conditions") if one.get("status") == "True")
+    ready = next((one for one in true if one.get("type") == "Ready"), None)
+    seconds = owner["spec"].get("minReadySeconds")
+    if ready is None or not seconds:
+        return None if ready is None else 0.0
+    since = text_field(ready, "lastTransitionTime")
+    if not since:
+        return None
+    passed = sim.clock.now() - datetime.fromisoformat(since)
+    return max(float(seconds) - passed.total_seconds(), 0.0)
+
+
+def _count_available(
+    sim: SimulationContext, owner: KubernetesObject, pods: list[KubernetesObject]
+) -> int:
+    return sum(_time_left(sim, owner, one) == 0 for one in pods)
+
+
 # The ReplicaSet controller: the desired number of Pods of a template.
 # Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
 
@@ -97,7 +123,8 @@ def _sync_replica_set(sim: SimulationContext, client: Client, owner: KubernetesO
     written = conditions(old, failed, sim.clock.stamp())
     status = {
         "replicas": len(pods),
-        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
+        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready),
+        **counts(availableReplicas=_count_available(sim, now, pods)),
         "observedGeneration": metadata(now).get("generation"),
         **({"conditions": written} if written else {}),
     }
@@ -163,7 +190,8 @@ def _roll_out(sim: SimulationContext, client: Client, owner: KubernetesObject) -
         return True
     if current is None:
         return client.create(_replica_set(owner, former, replicas)).ok
-    well = _scaled(client, current, replicas)
+    waits = owner["spec"].get("minReadySeconds")
+    well = _changed(client, current, {"replicas": replicas, "minReadySeconds": waits})
     if (current.get("status") or {}).get("availableReplicas", 0) >= replicas:
         well = _emptied(client, former) and well
     return well
@@ -192,6 +220,8 @@ def _replica_set(owner: KubernetesObject, former: list[KubernetesObject], replic
         "ownerReferences": [owner_reference(owner)],
     }
     made = {"replicas": replicas, "selector": matched, "template": marked}
+    if spec.get("minReadySeconds"):
+        made["minReadySeconds"] = spec["minReadySeconds"]
     return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": made}
 
 
@@ -199,14 +229,16 @@ def _replicas(replica_set: KubernetesObject) -> int:
     return int(replica_set["spec"].get("replicas", 1))
 
 
-def _scaled(client: Client, replica_set: KubernetesObject, replicas: int) -> bool:
-    if _replicas(replica_set) == replicas:
-        return True
-    return client.update({**replica_set, "spec": {**replica_set["spec"], "replicas": replicas}}).ok
+def _changed(client: Client, replica_set: KubernetesObject, fields: Mapping[str, Json]) -> bool:
+    """Set fields of a ReplicaSet; a `minReadySeconds` of None or 0 is left out, as in the API."""
+    spec = {**replica_set["spec"], **fields}
+    if not spec.get("minReadySeconds"):
+        spec.pop("minReadySeconds", None)
+    return spec == replica_set["spec"] or client.update({**replica_set, "spec": spec}).ok
 
 
 def _emptied(client: Client, replica_sets: list[KubernetesObject]) -> bool:
-    return not [one for one in replica_sets if not _scaled(client, one, 0)]
+    return not [one for one in replica_sets if not _changed(client, one, {"replicas": 0})]
 
 
 def _deployments_status(sim: SimulationContext, owner: KubernetesObject) -> Json:
@@ -214,26 +246,26 @@ def _deployments_status(sim: SimulationContext, owner: KubernetesObject) -> Json
     everything = [*([current] if current else []), *former]
     desired = _replicas(owner)
     updated = _count([current] if current else [], "replicas")
-    ready = _count(everything, "readyReplicas")
+    available = _count(everything, "availableReplicas")
     reason, has = "MinimumReplicasAvailable", "has"
-    if ready < desired:
+    if available < desired:
         reason, has = "MinimumReplicasUnavailable", "does not have"
     text = f"Deployment {has} minimum availability."
-    available = StatusCondition("Available", ready >= desired, reason, text)
-    done = updated == desired == ready == _count(everything, "replicas")
+    minimum = StatusCondition("Available", available >= desired, reason, text)
+    done = updated == desired == available == _count(everything, "replicas")
     reason = "NewReplicaSetAvailable" if done else "ReplicaSetUpdated"
     name = object_key(current).name if current else ""
     progress = "has successfully progressed." if done else "is progressing."
     progressing = StatusCondition("Progressing", True, reason, f'ReplicaSet "{name}" {progress}')
-    held = conditions(owner.get("status"), [available, progressing], sim.clock.stamp())
+    held = conditions(owner.get("status"), [minimum, progressing], sim.clock.stamp())
     return {
         "observedGeneration": metadata(owner).get("generation"),
         **counts(
             replicas=_count(everything, "replicas"),
             updatedReplicas=updated,
-            readyReplicas=ready,
-            availableReplicas=ready,
-            unavailableReplicas=max(desired - ready, 0),
+            readyReplicas=_count(everything, "readyReplicas"),
+            availableReplicas=available,
+            unavailableReplicas=max(desired - available, 0),
         ),
         "conditions": held,
     }
@@ -258,7 +290,7 @@ def _sync_stateful_set(sim: SimulationContext, client: Client, owner: Kubernetes
         "observedGeneration": metadata(owner).get("generation"),
         "replicas": len(pods),
         **counts(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
-        "availableReplicas": ready,
+        "availableReplicas": _count_available(sim, owner, pods),
         "currentRevision": revision,
         "updateRevision": revision,
         "collisionCount": 0,
@@ -282,7 +314,7 @@ def _next_step(sim: SimulationContext, client: Client, owner: KubernetesObject) 
     for number, name in enumerate(names):
         if name not in taken and not _make(client, owner, number):
             return False
-        if not parallel and not (name in existing and is_ready(existing[name])):
+        if not parallel and not (name in existing and _time_left(sim, owner, existing[name]) == 0):
             return True
     on_delete = (spec.get("updateStrategy") or {}).get("type") == "OnDelete"
     revision = _revision(owner)
@@ -379,17 +411,17 @@ def _node_of(pod: KubernetesObject) -> str:
 
 def _daemon_sets_status(sim: SimulationContext, owner: KubernetesObject, nodes: int) -> Json:
     pods = _active_pods(sim, owner)
-    ready = sum(is_ready(one) for one in pods)
+    available = _count_available(sim, owner, pods)
     return {
         "currentNumberScheduled": len(pods),
         "desiredNumberScheduled": nodes,
         "numberMisscheduled": 0,
-        "numberReady": ready,
+        "numberReady": sum(is_ready(one) for one in pods),
         "observedGeneration": metadata(owner).get("generation"),
         **counts(
             updatedNumberScheduled=len(pods),
-            numberAvailable=ready,
-            numberUnavailable=max(nodes - ready, 0),
+            numberAvailable=available,
+            numberUnavailable=max(nodes - available, 0),
         ),
     }
 
@@ -536,6 +568,24 @@ _FURTHER: Mapping[str, tuple[tuple[str, str], _React]] = {
 """By kind: what its controller watches besides the objects that it controls."""
 
 
+def _queue_of(sim: SimulationContext, actor: str, client: Client, sync: _Sync) -> WorkQueue:
+    def work(key: ObjectKey) -> bool:
+        obj = client.get(*key)
+        if obj is None or is_terminating(obj):
+            return True
+        well = sync(sim, client, obj)
+        if obj["spec"].get("minReadySeconds"):
+            # Nothing is written when ready Pods become available.
+            left = [_time_left(sim, obj, one) for one in controlled(sim.store, obj, "v1", "Pod")]
+            soon = min(filter(None, left), default=None)
+            if soon is not None:
+                queue.add_at(key, soon)
+        return well
+
+    queue = WorkQueue(sim, actor, work)
+    return queue
+
+
 def run_workloads(sim: SimulationContext) -> None:
     """Reconcile workloads whenever they or the objects they control are written.
 
@@ -544,13 +594,9 @@ def run_workloads(sim: SimulationContext) -> None:
     if not sim.settings.workloads:
         return
 
-    def work(key: ObjectKey, client: Client, sync: _Sync) -> bool:
-        obj = client.get(*key)
-        return obj is None or is_terminating(obj) or sync(sim, client, obj)
-
     for user, kind, child, sync in _WORKLOADS:
         actor = user.username.rpartition(":")[2]
-        queue = WorkQueue(sim, actor, partial(work, client=sim.client(user), sync=sync))
+        queue = _queue_of(sim, actor, sim.client(user), sync)
         sim.store.watch(enqueue(queue), {kind})
         sim.store.watch(enqueue_controller(queue, kind[1]), {child})
         if kind[1] in _FURTHER:

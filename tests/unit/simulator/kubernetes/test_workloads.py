@@ -212,3 +212,56 @@ def test_a_deployment_that_recreates_waits_for_deleted_pods(admin, workload, pod
     run(30)
     (now,) = admin.list("v1", "Pod", "default")
     assert now["metadata"]["labels"]["version"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        ("ReplicaSet", "availableReplicas"),
+        ("Deployment", "availableReplicas"),
+        ("StatefulSet", "availableReplicas"),
+        ("DaemonSet", "numberAvailable"),
+    ],
+)
+def test_a_ready_pod_is_available_after_min_ready_seconds(admin, workload, run, kind, field):
+    made = workload(kind, minReadySeconds=60)
+    admin.create(made)
+    available = []
+    for seconds in (30, 35):
+        run(seconds)
+        available.append(admin.get(*object_key(made))["status"].get(field, 0))
+        assert admin.list("v1", "Pod", "default")[0]["status"]["phase"] == "Running"
+    assert available == [0, 1]
+
+
+def test_a_rollout_waits_until_new_pods_are_available(admin, workload, put, run, names):
+    made = put(workload("Deployment"))
+    labels = {"app": "w", "version": "2"}
+    template = {"metadata": {"labels": labels}}
+    admin.merge(object_key(made), {"spec": {"template": template, "minReadySeconds": 60}})
+    run(50)
+    status = admin.get(*object_key(made))["status"]
+    assert (status["readyReplicas"], status["availableReplicas"]) == (2, 1)
+    assert len(names("v1", "Pod")) == 2
+    run(20)
+    assert len(names("v1", "Pod")) == 1
+
+
+def test_the_second_pod_waits_until_the_first_is_available(admin, workload, run, names):
+    admin.create(workload("StatefulSet", replicas=2, minReadySeconds=60))
+    run(50)
+    assert names("v1", "Pod") == ["w-0"]
+    run(20)
+    assert names("v1", "Pod") == ["w-0", "w-1"]
+
+
+def test_another_waiting_time_counts_for_pods_that_are_ready(admin, workload, run):
+    made = workload("Deployment", minReadySeconds=3600)
+    admin.create(made)
+    run(60)
+    assert "availableReplicas" not in admin.get(*object_key(made))["status"]
+    admin.merge(object_key(made), {"spec": {"minReadySeconds": None}})
+    run(5)
+    (replica_set,) = admin.list("apps/v1", "ReplicaSet", "default")
+    assert "minReadySeconds" not in replica_set["spec"]
+    assert admin.get(*object_key(made))["status"]["availableReplicas"] == 1
