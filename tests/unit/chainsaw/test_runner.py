@@ -197,6 +197,23 @@ def test_what_a_cleanup_deletes_soon_is_not_there_at_the_end(steps):
     assert outcome.seconds < 1
 
 
+def test_a_report_that_kyverno_deletes_soon_was_there(steps):
+    report = """
+apiVersion: reports.kyverno.io/v1
+kind: EphemeralReport
+metadata: {labels: {audit.kyverno.io/source: admission}}
+spec: {summary: {%s: 1}}
+"""
+    policy = POLICY.replace("Enforce", "Audit")
+    begin = (
+        "- create: {file: policy.yaml}\n- assert: {file: ready.yaml}\n- create: {file: a.yaml}\n"
+    )
+    files = {"policy": policy, "ready": READY, "a": CM}
+    end = "- assert: {file: report.yaml, timeout: 120s}"
+    assert steps(f"{begin}{end}", **files, report=report % "fail").result == "pass"
+    assert steps(f"{begin}{end}", **files, report=report % "pass").result == "fail"
+
+
 @pytest.mark.parametrize(
     "end",
     [
