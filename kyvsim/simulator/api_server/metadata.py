@@ -42,6 +42,12 @@ class Identities:
         self._seed = seed
         self._counts: dict[tuple[str, ...], int] = {}
 
+    def copy(self) -> "Identities":
+        """Return what generates the same values from now on."""
+        other = Identities(self._seed)
+        other._counts = {**self._counts}
+        return other
+
     def uid(self, *parts: str) -> str:
         """Return a unique uid."""
         digits = f"{self._next('uid', *parts):032x}"

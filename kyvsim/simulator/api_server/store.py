@@ -89,6 +89,16 @@ class ObjectStore:
         self.read_keys: set[ObjectKey] | None = None
         """Collects the keys that are read, None if reads are not recorded."""
 
+    def copy(self) -> "ObjectStore":
+        """Return an independent store with the same objects and cached results, unwatched."""
+        other = ObjectStore(self._installed)
+        other._objects = {kind: {**some} for kind, some in self._objects.items()}
+        other._ordered = {kind: [*places] for kind, places in self._ordered.items()}
+        other._created, other._written = {**self._created}, {**self._written}
+        other._answers, other._served = {**self._answers}, self._served
+        other.defined, other.revision, other.changes = self.defined, self.revision, [*self.changes]
+        return other
+
     def get(
         self, api_version: str, kind: str, namespace: str, name: str
     ) -> KubernetesObject | None:

@@ -123,13 +123,18 @@ class NamespaceController:
 _ROLE = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 
 
+def set_aggregated_rules(store: ObjectStore) -> None:
+    """Set the rules of the aggregated ClusterRoles of a new cluster."""
+    for role, rules in store.cached(_outdated):
+        store.put({**role, "rules": rules})
+    store.cached(_outdated)  # for copies of the store
+
+
 def aggregate_cluster_roles(sim: SimulationContext) -> None:
-    """Set the rules of aggregated ClusterRoles, now and whenever a role changes.
+    """Set the rules of aggregated ClusterRoles whenever a role changes.
 
     Source of the rules: k8s.io/kubernetes pkg/controller/clusterroleaggregation.
     """
-    for role, rules in sim.store.cached(_outdated):
-        sim.store.put({**role, "rules": rules})
     actor = "clusterrole-aggregation-controller"
 
     def reconcile() -> None:

@@ -134,5 +134,13 @@ def test_another_seed_gives_others():
     assert Identities(1).uid("Pod", "a") != Identities(2).uid("Pod", "a")
 
 
+def test_a_copy_of_identities_goes_on_independently():
+    first = Identities()
+    first.uid("Pod", "a")
+    copy = first.copy()
+    expected = [first.uid("Pod", "a"), first.uid("Pod", "a")]
+    assert [copy.uid("Pod", "a"), copy.uid("Pod", "a")] == expected
+
+
 def test_a_long_base_is_cut():
     assert len(Identities().generated_name("a" * 80)) == 63

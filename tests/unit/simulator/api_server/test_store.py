@@ -30,6 +30,29 @@ def test_objects_come_by_namespace_and_name():
     assert len(store.list("v1", "ConfigMap", "x")) == 2
 
 
+def test_a_copy_and_its_original_are_independent():
+    store, seen = ObjectStore(), []
+    kept, gone = store.put(config_map("a")), store.put(config_map("b"))
+    store.watch(seen.append)
+    count = Counter()
+
+    def query(view):
+        count["runs"] += 1
+        return len(view.list("v1", "ConfigMap", ""))
+
+    assert store.cached(query) == 2
+    copy = store.copy()
+    assert copy.cached(query) == 2
+    assert count["runs"] == 1
+    copy.remove(gone)
+    assert copy.put(config_map("c"))["metadata"]["resourceVersion"] == "4"
+    copy.put(config_map("a", k="v"))
+    assert (store.list("v1", "ConfigMap", ""), store.revision, seen) == ([kept, gone], 2, [])
+    assert (store.cached(query), len(store.changes)) == (2, 2)
+    names = [one["metadata"]["name"] for one in copy.list("v1", "ConfigMap", "")]
+    assert (names, copy.cached(query), copy.ever("v1", "ConfigMap")) == (["a", "c"], 2, 3)
+
+
 def test_watchers_see_what_was_and_what_is():
     store, seen = ObjectStore(), []
     store.watch(lambda change: seen.append((change.old, change.new)))
