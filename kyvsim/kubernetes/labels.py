@@ -228,8 +228,12 @@ def compile_selector(selector: Json) -> Selector:
     problem = selector_problem({**selector, "matchLabels": plain})
     if problem:
         raise SelectorError(problem)
-    tests = [_label_test(key, _text(value)) for key, value in match_labels]
-    tests += map(_expression_test, selector.get("matchExpressions") or ())
+    required = {key: _text(value) for key, value in match_labels}
+    expressions = selector.get("matchExpressions") or ()
+    if not expressions and not has_wildcard("".join((*required, *required.values()))):
+        return lambda labels: required.items() <= labels.items()
+    tests = [_label_test(key, value) for key, value in required.items()]
+    tests += map(_expression_test, expressions)
     if len(tests) == 1:
         return tests[0]
     return lambda labels: all(test(labels) for test in tests)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
@@ -10,6 +10,7 @@ from kyvsim.kubernetes.discovery import ApiPath, parse_path, split_api_version
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import (
+    Json,
     KubernetesObject,
     ObjectKey,
     labels,
@@ -56,41 +57,37 @@ def review(
     access = _Access(
         text_field(spec, "user"), tuple(_texts(spec.get("groups"))), attributes, on_resource
     )
-    reason = _reason(access, cluster)
+    reason = _reason(access, _querying(cluster))
     status: dict[str, object] = {"allowed": reason is not None}
     if reason:
         status["reason"] = reason
     return {**body, "status": status}
 
 
-Bound: TypeAlias = Callable[
-    [tuple[str, str], str, tuple[str, ...]], Sequence[tuple[str, KubernetesObject]]
-]
-"""Returns the bindings of a kind and namespace with a user, or one of some groups, each after
-the matching subject."""
+Query: TypeAlias = Callable[..., Json]
+"""Returns the result of a function of the cluster and further arguments, such as a cached one."""
 
 
 def allows(
     attributes: Mapping[str, object],
     user: UserInfo,
     cluster: ClusterView,
-    bound: Bound | None = None,
+    query: Query | None = None,
     *,
     on_resource: bool = True,
 ) -> bool:
     """Return whether the roles allow a user an action on resources, or on a URL path.
 
-    `bound` is for callers that cache bindings.
+    `query` is for callers that cache bindings and rules.
     """
     access = _Access(user.username, user.groups, attributes, on_resource)
-    return _reason(access, cluster, bound) is not None
+    return _reason(access, query or _querying(cluster)) is not None
 
 
 def allows_any(
     attributes: Mapping[str, object],
     user: UserInfo,
-    cluster: ClusterView,
-    bound: Bound | None = None,
+    query: Query,
 ) -> bool | None:
     """Return whether the roles allow a user an action on resources of any name.
 
@@ -100,8 +97,8 @@ def allows_any(
     access = _Access(user.username, user.groups, attributes, on_resource=True)
     if _MASTERS in access.groups:
         return True
-    for _, binding in _bindings(access, bound or partial(bound_to, cluster)):
-        for rule in _rules(binding, cluster):
+    for _, binding in _bindings(access, query):
+        for rule in _rules(binding, query):
             if _concerns(rule, access):
                 return None if [*_texts(rule.get("resourceNames"))] else True
     return False
@@ -138,11 +135,15 @@ def roles_given(
     return tuple(sorted(roles)), tuple(sorted(cluster_roles))
 
 
-def _reason(access: _Access, cluster: ClusterView, bound: Bound | None = None) -> str | None:
+def _querying(cluster: ClusterView) -> Query:
+    return lambda function, *about: function(cluster, *about)
+
+
+def _reason(access: _Access, query: Query) -> str | None:
     if _MASTERS in access.groups:
         return ""
-    for subject, binding in _bindings(access, bound or partial(bound_to, cluster)):
-        if any(_allows(rule, access) for rule in _rules(binding, cluster)):
+    for subject, binding in _bindings(access, query):
+        if any(_allows(rule, access) for rule in _rules(binding, query)):
             key = object_key(binding)
             place = f"{key.name}/{key.namespace}" if key.namespace else key.name
             role = _map(binding.get("roleRef"))
@@ -153,11 +154,11 @@ def _reason(access: _Access, cluster: ClusterView, bound: Bound | None = None) -
     return None
 
 
-def _bindings(access: _Access, bound: Bound) -> Iterator[tuple[str, KubernetesObject]]:
-    yield from bound(("ClusterRoleBinding", ""), access.user, access.groups)
+def _bindings(access: _Access, query: Query) -> Iterator[tuple[str, KubernetesObject]]:
+    yield from query(bound_to, ("ClusterRoleBinding", ""), access.user, access.groups)
     namespace = text_field(access.attributes, "namespace")
     if namespace and access.on_resource:
-        yield from bound(("RoleBinding", namespace), access.user, access.groups)
+        yield from query(bound_to, ("RoleBinding", namespace), access.user, access.groups)
 
 
 def _bound(binding: KubernetesObject, user: str, groups: tuple[str, ...]) -> str:
@@ -172,20 +173,25 @@ def _bound(binding: KubernetesObject, user: str, groups: tuple[str, ...]) -> str
     return ""
 
 
-def _rules(binding: KubernetesObject, cluster: ClusterView) -> Iterator[Mapping[str, object]]:
+def _rules(binding: KubernetesObject, query: Query) -> Sequence[KubernetesObject]:
     reference = _map(binding.get("roleRef"))
     kind, name = text_field(reference, "kind"), text_field(reference, "name")
     namespace = object_key(binding).namespace if kind == "Role" else ""
-    role = cluster.get(_RBAC, kind, namespace, name)
-    if role is None:
-        return
-    yield from filter(_is_map, role.get("rules") or ())
+    rules: Sequence[KubernetesObject] = query(_rules_of, kind, namespace, name)
+    return rules
+
+
+def _rules_of(
+    cluster: ClusterView, kind: str, namespace: str, name: str
+) -> Sequence[KubernetesObject]:
+    role = cluster.get(_RBAC, kind, namespace, name) or {}
+    roles = [role]
     # A controller copies the rules of roles that an aggregated role selects.
     for selector in _map(role.get("aggregationRule")).get("clusterRoleSelectors") or ():
-        fits = compile_selector(selector)
-        for other in cluster.list(_RBAC, "ClusterRole", ""):
-            if metadata(other) and fits(labels(other)):
-                yield from filter(_is_map, other.get("rules") or ())
+        with suppress(SelectorError):
+            fits, others = compile_selector(selector), cluster.list(_RBAC, "ClusterRole", "")
+            roles += [one for one in others if metadata(one) and fits(labels(one))]
+    return [rule for one in roles for rule in filter(_is_map, one.get("rules") or ())]
 
 
 def _allows(rule: Mapping[str, object], access: _Access) -> bool:

@@ -1,7 +1,6 @@
 """RBAC: permissions, and the right to grant them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -45,15 +44,14 @@ def may(
     if always is not None:
         return always
     attributes = {**dict(zip(_ATTRIBUTES, action, strict=True)), "name": key.name}
-    return allows(attributes, user, store, partial(store.cached, bound_to))
+    return allows(attributes, user, store, store.cached)
 
 
 def _may_any(
     store: ObjectStore, username: str, groups: tuple[str, ...], action: tuple[str, ...]
 ) -> bool | None:
     attributes = dict(zip(_ATTRIBUTES, action, strict=True))
-    user, bound = UserInfo(username, groups=groups), partial(store.cached, bound_to)
-    return allows_any(attributes, user, store, bound)
+    return allows_any(attributes, UserInfo(username, groups=groups), store.cached)
 
 
 def denial(
@@ -182,14 +180,13 @@ def _rights(rule: Json) -> Iterator[_Right]:
 
 def _has_right(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
     """Return whether a user has a right; a wildcard is only covered by the same wildcard."""
-    bound = partial(store.cached, bound_to)
     if right.url:
         attributes = {"verb": right.verb, "path": right.url}
-        return allows(attributes, user, store, bound, on_resource=False)
+        return allows(attributes, user, store, store.cached, on_resource=False)
     resource, _, subresource = right.resource.partition("/")
     values = right.verb, right.group, "", resource, subresource, namespace
     attributes = dict(zip(_ATTRIBUTES, values, strict=True))
-    return allows({**attributes, "name": right.name}, user, store, bound)
+    return allows({**attributes, "name": right.name}, user, store, store.cached)
 
 
 def _compact(missing: Iterable[_Right]) -> Iterator[str]:

@@ -220,6 +220,14 @@ class ObjectStore:
             for _, obj in sorted(some.items(), key=lambda item: item[0])
         ]
 
+    def contents(self, namespace: str) -> Sequence[ObjectKey]:
+        """Return the keys of all objects in a namespace, by group, kind and name."""
+        return [
+            object_key(some[place])
+            for _, some in sorted(self._objects.items())
+            for place in sorted(place for place in some if place[0] == namespace)
+        ]
+
     def watch(self, watcher: Watcher, kinds: Collection[tuple[str, str]] | None = None) -> None:
         """Call `watcher` on every write, synchronously; it must only schedule a step.
 

@@ -108,11 +108,11 @@ class NamespaceController:
         if namespace is None or not is_terminating(namespace):
             return True
         well = True
-        for content in [object_key(one) for one in self._sim.store.every()]:
-            now = self._client.get(*content) if content.namespace == key.name else None
+        for content in self._sim.store.contents(key.name):
+            now = self._client.get(*content)
             if now is not None and not is_terminating(now):
                 well = self._client.delete(content).ok and well
-        if any(object_key(one).namespace == key.name for one in self._sim.store.every()):
+        if self._sim.store.contents(key.name):
             return well
         spec = namespace.get("spec") or {}
         kept = [one for one in spec.get("finalizers") or () if one != "kubernetes"]
