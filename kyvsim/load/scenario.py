@@ -68,6 +68,8 @@ def load_installation(given: str) -> tuple[Installation | None, tuple[Diagnostic
         return BY_NAME[given], ()
     documents, remarks = read_documents((given,), None, STRICT)
     place, text = Location(given), ""
+    if [remark.code for remark in remarks] == ["KV009"]:
+        return Installation(given), ()  # Helm reads an empty file as no values
     if has_errors(remarks):
         if not all(remark.code == "KV001" for remark in remarks):
             return None, remarks

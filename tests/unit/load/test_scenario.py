@@ -16,7 +16,7 @@ from kyvsim.load.scenario import (
     scenario_schemas,
 )
 from kyvsim.load.structure import json_schema
-from kyvsim.model.simulation import Demand, Verb
+from kyvsim.model.simulation import HELM, Demand, Verb
 
 ROOT = Path(__file__).parents[3]
 HEAD = "apiVersion: kyvsim/v1\nkind: Scenario\n"
@@ -172,6 +172,13 @@ def test_values_are_those_of_the_file(load):
     assert remarks == []
     assert found.exceptions_namespace == "x"
     assert found.name.endswith("values.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "# defaults\n"])
+def test_an_empty_values_file_is_the_chart_with_its_defaults(load, text):
+    found, remarks = load(text)
+    assert remarks == []
+    assert found.values == HELM.values
 
 
 @pytest.mark.parametrize(
