@@ -218,6 +218,13 @@ _REMEDIES: Final = (
             "`exists`"
         ),
     ),
+    (
+        r"error in remove .*Unable to access invalid index",
+        (
+            "the list has no such element: test its size, and remove the last element first if "
+            "several are removed"
+        ),
+    ),
     (r"quantities must match", "the value is not a quantity: test it with `isQuantity(…)`"),
     (
         r"type conversion error from '(\w+)' to '(\w+)'",

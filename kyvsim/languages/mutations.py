@@ -42,7 +42,13 @@ from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
 from kyvsim.model.tracing import TraceContext, trace_step
-from kyvsim.patch.json_patch import KUBERNETES, PatchOperation, apply_operations, parse_pointer
+from kyvsim.patch.json_patch import (
+    KUBERNETES,
+    PatchOperation,
+    apply_operations,
+    moved_removals,
+    parse_pointer,
+)
 from kyvsim.patch.nodes import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
 from kyvsim.policy import cel_policy
@@ -62,8 +68,8 @@ class MutationError(Exception):
     """An object cannot be mutated as the expression specifies; the text is upstream's."""
 
 
-Mutation: TypeAlias = Callable[[Sequence[object], Json], Json]
-"""Returns the mutated object; raises EvaluationError or MutationError."""
+Mutation: TypeAlias = Callable[[Sequence[object], Json, list[str]], Json]
+"""Returns the mutated object, and adds hints to a list; raises EvaluationError or MutationError."""
 
 
 def compile_mutation(
@@ -82,10 +88,12 @@ def compile_mutation(
     trace = compiler.trace.to(path)
     if patches:
         return _located(
-            lambda values, obj: patch_object(expression.value(values), obj), text, trace
+            lambda values, obj, hints: patch_object(expression.value(values), obj, hints),
+            text,
+            trace,
         )
 
-    def merge(values: Sequence[object], obj: KubernetesObject) -> Json:
+    def merge(values: Sequence[object], obj: KubernetesObject, _hints: list[str]) -> Json:
         value = expression.value(values)
         _check_types(value)
         try:
@@ -111,9 +119,9 @@ def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
     def place_of(part: str) -> Location | None:
         return trace.locate_in(text, text.find(part)) if part else trace.locate()
 
-    def run(values: Sequence[object], obj: KubernetesObject) -> Json:
+    def run(values: Sequence[object], obj: KubernetesObject, hints: list[str]) -> Json:
         try:
-            return mutation(values, obj)
+            return mutation(values, obj, hints)
         except MutationError as error:
             names = [
                 name for found in _NAMED_IN_ERROR.findall(str(error)) for name in found if name
@@ -137,10 +145,12 @@ def _located(mutation: Mutation, text: str, trace: TraceContext) -> Mutation:
 
 def with_whole_results(mutation: Mutation) -> Mutation:
     """Return a mutation that converts whole numbers to ints."""
-    return lambda values, obj: with_whole_numbers(mutation(values, obj))
+    return lambda values, obj, hints: with_whole_numbers(mutation(values, obj, hints))
 
 
-def patch_object(operations: Iterable[JsonPatchOperation], obj: KubernetesObject) -> Json:
+def patch_object(
+    operations: Iterable[JsonPatchOperation], obj: KubernetesObject, hints: list[str]
+) -> Json:
     """Return an object changed by the JSON patch of an expression; raises MutationError.
 
     If a `test` of the patch fails, the object is unchanged.
@@ -152,6 +162,7 @@ def patch_object(operations: Iterable[JsonPatchOperation], obj: KubernetesObject
         return obj
     except PatchError as error:
         raise MutationError(f"JSON Patch: {error}") from None
+    hints += moved_removals(obj, prepared)
     # Upstream decodes them case-insensitively (apimachinery's
     # pkg/runtime/serializer/json/meta.go).
     found = patched if patched.__class__ is dict else {}

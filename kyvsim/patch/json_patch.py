@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
@@ -428,11 +428,15 @@ def apply_json_patch(document: object, operations: Sequence[object]) -> Json:
     return apply_operations(document, prepare_operations(operations), KYVERNO)
 
 
+def operations_in(text: str) -> Sequence[PatchOperation]:
+    """Return the operations of a patch text; raises the errors of parsing."""
+    # A variable may have replaced the text by any value.
+    return _operations(text) if text.__class__ is str else _operations.__wrapped__(text)
+
+
 def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json], Json]:
     """Return a function that applies the patch in a text; raises the errors of parsing."""
-    # A variable may have replaced the text by any value.
-    is_text = text.__class__ is str
-    operations = _operations(text) if is_text else _operations.__wrapped__(text)
+    is_text, operations = text.__class__ is str, operations_in(text)
     # Whether it may result in an equal document with a different text.
     may_differ = is_text and (
         text[:1] == "[" or any(one.name in {"remove", "move"} for one in operations)
@@ -494,6 +498,57 @@ def _is_rewritten(document: object, text: str, meter: Meter | None) -> bool:
 def _operations(text: str) -> Sequence[PatchOperation]:
     """Return the cached operations of a text, often the same for each object in a loop."""
     return prepare_operations(read_patch_text(text))
+
+
+def moved_removals(
+    document: Json,
+    operations: Sequence[PatchOperation],
+    remedy: str = "remove the last element first",
+) -> Iterator[str]:
+    """Yield a text if removals by index remove other elements than those of `document`.
+
+    An earlier removal moved them. Lists that other operations change are left out.
+    """
+    moved = [
+        f"`{path}` removes {_shown(removed)} instead of {_shown(meant)}"
+        for path, meant, removed in _moved_removals(document, operations)
+    ]
+    if moved:
+        more = f" (and {len(moved) - 1} more)" if moved[1:] else ""
+        yield f"an earlier removal moved the elements after it, so {moved[0]}{more}: {remedy}"
+
+
+def _shown(element: Json) -> str:
+    name = element.get("name") if element.__class__ is dict else element
+    return "nothing" if element is None else f"`{name if name.__class__ is str else element}`"
+
+
+def _moved_removals(
+    document: Json, operations: Sequence[PatchOperation]
+) -> Iterator[tuple[str, Json, Json]]:
+    """Yield the path of each, the element with its index, and the removed one or None."""
+    if [one.name for one in operations].count("remove") < 2:
+        return
+    whole, changed = PatchDocument(document, document), set[tuple[str, ...]]()
+    rest: dict[tuple[str, ...], list[int]] = {}
+    first: dict[tuple[str, ...], int] = {}
+    for operation in operations:
+        path = operation.path
+        parents, place = path.parents, find_place(whole, path)
+        if operation.name not in {"remove", "test"}:
+            sources = [operation.source] if operation.source else []
+            changed |= {(*one.parents, one.key) for one in (path, *sources)}
+            changed |= {one.parents for one in (path, *sources)}
+        if operation.name != "remove" or place is None or place.container.__class__ is not list:
+            continue
+        if not path.key.isdecimal() or any(parents[: len(one)] == one for one in changed if one):
+            continue
+        items, index = place.container, int(path.key)
+        left = rest.setdefault(parents, [*range(len(items))])
+        removed = left.pop(index) if index < len(left) else None
+        if first.setdefault(parents, index) < index < len(items) and removed != index:
+            yield path.text, items[index], None if removed is None else items[removed]
+        first[parents] = min(first[parents], index)
 
 
 def apply_operations(

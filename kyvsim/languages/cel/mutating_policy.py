@@ -286,7 +286,7 @@ def _changed_targets(
                 seen = seen._replace(exceptions=matched.partial)
             own = values_on_existing(policy, seen)
             if targets.take(own):
-                after = _mutated(policy, own, target)
+                after = _mutated(policy, own, target, evaluation.scope.hints)
                 changed.append(PatchedTarget(after, not same(after, target), target))
         except (EvaluationError, MutationError) as error:
             key = object_key(target)
@@ -300,19 +300,22 @@ def mutation_outcome(
     policy: MutatingPolicy, values: list[object], obj: KubernetesObject | None
 ) -> Outcome:
     """Return the result for an object whose conditions hold, with the mutated object."""
+    hints: list[str] = []
     try:
-        after = _mutated(policy, values, {} if obj is None else obj)
+        after = _mutated(policy, values, {} if obj is None else obj, hints)
         properties = annotation_texts(policy.annotations, values, '"')
     except (EvaluationError, MutationError) as error:
         return MUTATING.unevaluated(error)
-    done = passed("success")._replace(properties=properties)
+    done = passed("success")._replace(properties=properties, hints=tuple(hints))
     if same(after, obj):
         return done
-    return done._replace(object=after, hints=_KEPT if policy.target_kinds else ())
+    return done._replace(object=after, hints=(*hints, *(_KEPT if policy.target_kinds else ())))
 
 
-def _mutated(policy: MutatingPolicy, values: list[object], obj: KubernetesObject) -> Json:
-    """Return the mutated object; raises EvaluationError or MutationError.
+def _mutated(
+    policy: MutatingPolicy, values: list[object], obj: KubernetesObject, hints: list[str]
+) -> Json:
+    """Return the mutated object, and add hints; raises EvaluationError or MutationError.
 
     Numbers of the object are doubles until the first mutation; after that whole numbers are ints in
     the expressions that follow.
@@ -320,7 +323,7 @@ def _mutated(policy: MutatingPolicy, values: list[object], obj: KubernetesObject
     place = policy.values.place("object")
     patched = obj
     for mutation in policy.mutations:
-        patched = mutation(values, patched)
+        patched = mutation(values, patched, hints)
         if policy.looks_again:
             values[place] = patched = with_whole_numbers(patched)
     return with_floats_where_exact(patched)

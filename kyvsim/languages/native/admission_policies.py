@@ -136,14 +136,14 @@ def _compile_mutating(spec: CelPolicyNode, around: NativeContext) -> Compiled:
             # Upstream skips an object if it cannot determine whether a policy matches it.
             unheard_error = nothing_checked((str(error),))._replace(status=RuleStatus.ERROR)
             return _UNMET if spec.ignores_failures else unheard_error
-        after = obj
+        after, hints = obj, list[str]()
         try:
             for mutation in mutations:
                 values = native_values(after, None, *about, variables, *around.params)
-                after = mutation(values, after)
+                after = mutation(values, after, hints)
         except (EvaluationError, MutationError) as error:
             return nothing_checked((str(error),))
-        done = passed("mutation is successfully applied")
+        done = passed("mutation is successfully applied")._replace(hints=tuple(hints))
         after = with_floats_where_exact(after)
         return done if same(after, obj) else done._replace(object=after)
 

@@ -322,7 +322,8 @@ def mutated(
         if not all_hold(policy.conditions, for_conditions(values)):
             return None
         for mutation in policy.mutations:
-            obj = mutation(_values(invocation, policy_request, obj, policy.variables), obj)
+            values = _values(invocation, policy_request, obj, policy.variables)
+            obj = mutation(values, obj, [])
     except (EvaluationError, MutationError) as error:
         raise PolicyEvaluationError(str(error)) from None
     return obj

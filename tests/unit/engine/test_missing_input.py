@@ -230,6 +230,11 @@ ABSENT = "{{ request.object.metadata.labels.a }}"
             "error",
             "the operations of JSON patches are add, copy, move, remove, replace and test",
         ),
+        (
+            MUTATING % 'op: "remove", path: "/spec/containers/1"',
+            "error",
+            "the list has no such element: test its size",
+        ),
         (IN_CEL % "object.metadata.name > 3", "error", "a value of a type that it does not take"),
         (
             IN_CEL % "object.spec.containers[2].name == 'a'",
@@ -255,6 +260,83 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
     result = result_for(policy)
     assert result.status.value == status
     assert remedy in result.note
+
+
+def foreach(patch, loop="list: request.object.spec.volumes"):
+    return classic(f"mutate: {{foreach: [{{{loop}, {patch}}}]}}")
+
+
+def patched_by(*paths):
+    return f"patchesJson6902: {json.dumps(json.dumps([REMOVE | {'path': one} for one in paths]))}"
+
+
+REMOVE = {"op": "remove"}
+CEL_REMOVE = 'op: "remove", path: "/spec/volumes/%d"'
+AT_INDEX = patched_by("/spec/volumes/{{elementIndex}}")
+IS_SECRET = "preconditions: {all: [{key: secret, operator: AnyIn, value: '{{ element.keys(@) }}'}]}"
+VOLUMES = "spec: {volumes: [{name: a, secret: {}}, {name: b}, {name: c, secret: {}}], "
+MOVED = "an earlier removal moved the elements after it, so `/spec/volumes/%s` removes %s: %s"
+ORDER = "set `order: Descending`"
+LAST = "remove the last element first"
+
+
+@pytest.mark.parametrize(
+    ("policy", "note"),
+    [
+        (foreach(AT_INDEX), MOVED % (1, "`c` instead of `b` (and 1 more)", ORDER)),
+        (
+            foreach(f"{AT_INDEX}, {IS_SECRET}"),
+            MOVED % (2, "nothing instead of `c`", ORDER),
+        ),
+        (
+            foreach(
+                f"foreach: [{{list: request.object.spec.volumes, {AT_INDEX}}}]", "list: \"'a'\""
+            ).replace("elementIndex", "elementIndex1"),
+            MOVED % (1, "`c` instead of `b` (and 1 more)", ORDER),
+        ),
+        (
+            classic(f"mutate: {{{patched_by('/spec/volumes/0', '/spec/volumes/1')}}}"),
+            MOVED % (1, "`c` instead of `b`", LAST),
+        ),
+        (
+            MUTATING % f"{CEL_REMOVE % 0}}}, JSONPatch{{{CEL_REMOVE % 1}",
+            MOVED % (1, "`c` instead of `b`", LAST),
+        ),
+        (foreach(f"{AT_INDEX}, order: Descending"), ""),
+        (classic(f"mutate: {{{patched_by('/spec/volumes/1', '/spec/volumes/0')}}}"), ""),
+        (classic(f"mutate: {{{patched_by('/spec/volumes/0', '/spec/volumes/0')}}}"), ""),
+        (classic(f"mutate: {{{patched_by('/spec/volumes/0', '/spec/containers/0')}}}"), ""),
+    ],
+)
+def test_a_removal_of_a_moved_element_says_so(policy, note):
+    result = result_for(policy, POD.replace("spec: {", VOLUMES))
+    assert (result.status.value, result.note) == ("pass", note)
+
+
+LISTS = foreach("patchesJson6902: '- {op: add, path: /metadata/labels/a, value: b}'")
+NO_LIST = (
+    "the list is missing: check its spelling, or write `` request.object.spec.volumes || `[]` "
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [
+        (LISTS, "error"),
+        (
+            classic(
+                f"generate: {{foreach: [{{list: request.object.spec.volumes, {GENERATE % 'x'}}}]}}"
+            )
+            .replace(", {api", ", api")
+            .replace("}}}]", "}}]"),
+            "pass",
+        ),
+    ],
+)
+def test_a_missing_list_has_its_default_as_remedy(policy, status):
+    result = result_for(policy)
+    assert result.status.value == status
+    assert NO_LIST in result.note
 
 
 def test_an_error_that_names_its_remedy_has_no_other():

@@ -11,6 +11,7 @@ from kyvsim.patch.json_patch import (
     apply_json_patch,
     apply_operations,
     compile_json_patch,
+    moved_removals,
     parse_pointer,
     prepare_operations,
     read_patch_text,
@@ -454,3 +455,24 @@ def test_a_test_that_fails_is_told_from_other_errors(path, value, has_value, hol
     else:
         with pytest.raises(FailedTestError):
             patched("test", path, value, has_value=has_value)
+
+
+ALL_OF_ONE_LIST = [{"op": "remove", "path": f"/spec/words/{index}"} for index in (0, 2, 1)]
+AWAY = {"op": "move", "from": "/spec/words/0", "path": "/spec/x"}
+
+
+@pytest.mark.parametrize(
+    ("operations", "found"),
+    [
+        (ALL_OF_ONE_LIST, "`/spec/words/2` removes nothing instead of `three` (and 1 more)"),
+        ([*ALL_OF_ONE_LIST[:1], add("/spec/words/-", "x"), *ALL_OF_ONE_LIST[1:]], ""),
+        ([add("/spec", {"words": []}), *ALL_OF_ONE_LIST], ""),
+        ([*ALL_OF_ONE_LIST[:1], AWAY, *ALL_OF_ONE_LIST[1:]], ""),
+        ([{"op": "remove", "path": f"/spec/box/{key}"} for key in ("0", "1")], ""),
+        ([{"op": "remove", "path": f"/spec/words/{key}"} for key in ("0", "-1", "9")], ""),
+        ([{"op": "remove", "path": f"/none/words/{key}"} for key in ("0", "1")], ""),
+    ],
+)
+def test_removals_of_moved_elements(operations, found):
+    texts = [*moved_removals(document(), prepare_operations(operations))]
+    assert [one.split(", so ")[1].split(":")[0] for one in texts] == ([found] if found else [])

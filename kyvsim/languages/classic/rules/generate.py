@@ -25,7 +25,7 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
+from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, hints_for_list
 from kyvsim.model.background import GeneratePattern, Generation
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
@@ -266,6 +266,7 @@ def _compile_loop(context: RuleContext, number: int, loop: ForEachGeneration) ->
         try:
             values = list_of(scope)
         except QueryError as error:
+            scope.hints += hints_for_list(loop.list, error)
             place = f"failed to evaluate {number} foreach list"
             yield GeneratedSet(problem=str(error), place=place, reason=FailureCause.LIST_FAILED)
             return

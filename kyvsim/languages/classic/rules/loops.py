@@ -55,6 +55,14 @@ def is_absent(error: QueryError) -> bool:
     return "Unknown key" in error.message
 
 
+def hints_for_list(expression: str, error: QueryError) -> tuple[str, ...]:
+    """Return what to do about a missing list, if a rule needs it."""
+    if not is_absent(error):
+        return ()
+    default = f"`` {expression.strip()} || `[]` ``"
+    return (f"the list is missing: check its spelling, or write {default} for no elements",)
+
+
 def _compile_list(expression: str, system: System) -> ListOf:
     problem = QueryError("invalid query (nil): invalid query (nil)")
     query = None

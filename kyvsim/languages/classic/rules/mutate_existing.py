@@ -17,7 +17,7 @@ from kyvsim.kubernetes.objects import Json, KubernetesObject, labels, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
-from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
+from kyvsim.languages.classic.rules.mutate_resource import apply_rule_patch, compile_rule_patch
 from kyvsim.model.background import MutationTarget
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import ClusterView
@@ -132,8 +132,7 @@ def _compile_patch(
     patch = compile_rule_patch(context)
 
     def patch_target(scope: JSONContext, evaluation: Evaluation, obj: KubernetesObject) -> Outcome:
-        filled = evaluation._replace(scope=scope, object=obj)
-        return apply_patch(lambda: patch(filled)(obj), obj)
+        return apply_rule_patch(patch, evaluation._replace(scope=scope, object=obj), obj)
 
     return patch_target
 

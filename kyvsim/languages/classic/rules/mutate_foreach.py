@@ -12,7 +12,12 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, KubernetesObject
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType
-from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, first_map
+from kyvsim.languages.classic.rules.loops import (
+    compile_elements,
+    compile_list,
+    first_map,
+    hints_for_list,
+)
 from kyvsim.languages.classic.rules.mutate_resource import (
     Patcher,
     apply_patch,
@@ -21,8 +26,9 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     mutated,
     object_to_patch,
 )
-from kyvsim.model.ports import FEW
+from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.patch.json_patch import PatchOperation, moved_removals
 from kyvsim.patch.strategic_merge import ElementMerges
 from kyvsim.policy.rule import ForEachMutation, RuleNode
 
@@ -49,6 +55,7 @@ def compile_loops(
             try:
                 elements = list_of(scope)
             except QueryError as error:
+                scope.hints += hints_for_list(expression, error)
                 return errored(f"failed to evaluate list {expression}: {error}", error)
             outcome = run_loop(scope, obj, elements)
             if outcome.status is RuleStatus.ERROR:
@@ -76,7 +83,7 @@ def _compile_loop(
     backwards = (loop.order or default_order) == "Descending"
 
     def run(scope: JSONContext, obj: KubernetesObject, values: list[object]) -> Outcome:
-        patch, patched = begin(obj, len(values))
+        patch, patched = begin(scope, obj, len(values))
         numbered = list(enumerate(values))
         for index, _, own in elements_of(scope, reversed(numbered) if backwards else numbered):
             try:
@@ -107,7 +114,9 @@ def _has_same_types(one: Json, other: Json) -> bool:
 
 def _compile_begin(
     context: RuleContext, loop: ForEachMutation, nesting: int
-) -> Callable[[Json, int], tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]]:
+) -> Callable[
+    [JSONContext, Json, int], tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]
+]:
     """Return a function that begins a loop over an object, with this number of elements.
 
     It returns a function that patches the object in the scope of an element, and one that returns
@@ -118,39 +127,60 @@ def _compile_begin(
     nested = loop.foreach and compile_loops(context.within("foreach"), loop.foreach, nesting + 1)
     merges = loop.patch_strategic_merge is not None
 
-    def begin(obj: Json, count: int) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
+    def patch_whole(scope: JSONContext, obj: Json, applied: list[PatchOperation]) -> Outcome:
+        if nested:
+            return nested(scope, obj)
+        if filled is None:
+            return errored("empty mutate rule")
+
+        def patched() -> Json:
+            patcher = filled(scope)[1]
+            applied.extend(patcher.operations)
+            return patcher.apply(obj)
+
+        return apply_patch(patched, obj)
+
+    def begin(
+        around: JSONContext, obj: Json, count: int
+    ) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
         size = meter.weigh(obj) if count > FEW else 0
         if size and merges and filled is not None:
-            steps = size // 4  # parts that a merge visits, which compares each item of a list
-            merged = ElementMerges(obj)
-
-            def patch(scope: JSONContext) -> Outcome:
-                def patched() -> Json:
-                    block, patcher = filled(scope)
-                    merge = block.get("patchStrategicMerge")
-                    return merged.merge(merge, patcher, lambda: meter.spend(steps), meter.weigh)
-
-                return apply_patch(patched, merged.shown)
-
-            return patch, lambda: merged.result
+            return _begin_merges(filled, obj, size, meter)
         # Each iteration patches the whole object, ten parts of it in a step.
         meter.spend(count * (size // 10))
+        before, operations = obj, list[PatchOperation]()
 
         def patch_all(scope: JSONContext) -> Outcome:
             nonlocal obj
-            if nested:
-                outcome = nested(scope, obj)
-            elif filled is None:
-                outcome = errored("empty mutate rule")
-            else:
-                outcome = apply_patch(lambda: filled(scope)[1](obj), obj)
+            outcome = patch_whole(scope, obj, operations)
             if outcome.status is RuleStatus.PASS:
                 obj = outcome.object
             return outcome
 
-        return patch_all, lambda: obj
+        def patched_all() -> Json:
+            around.hints += moved_removals(before, operations, "set `order: Descending`")
+            return obj
+
+        return patch_all, patched_all
 
     return begin
+
+
+def _begin_merges(
+    filled: _Filled, obj: Json, size: int, meter: Meter
+) -> tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]:
+    steps = size // 4  # parts that a merge visits, which compares each item of a list
+    merged = ElementMerges(obj)
+
+    def patch(scope: JSONContext) -> Outcome:
+        def patched() -> Json:
+            block, patcher = filled(scope)
+            merge = block.get("patchStrategicMerge")
+            return merged.merge(merge, patcher.apply, lambda: meter.spend(steps), meter.weigh)
+
+        return apply_patch(patched, merged.shown)
+
+    return patch, lambda: merged.result
 
 
 def _compile_filled(context: RuleContext, loop: ForEachMutation) -> _Filled | None:

@@ -4,9 +4,9 @@ Source of the rules: upstream pkg/engine/mutate/mutation.go.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.engine.compile.tracing import traced_template
@@ -16,15 +16,26 @@ from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.patch.json_patch import compile_json_patch
+from kyvsim.patch.json_patch import (
+    PatchOperation,
+    compile_json_patch,
+    moved_removals,
+    operations_in,
+)
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
 from kyvsim.policy.read import pattern_node
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import Pattern
 
-Patcher: TypeAlias = Callable[[Json], Json]
-"""Returns the patched object, or the same object if nothing changes; raises `PatchError`."""
+
+class Patcher(NamedTuple):
+    """A patch whose variables are replaced."""
+
+    apply: Callable[[Json], Json]
+    """Returns the patched object, or the same object if nothing changes; raises `PatchError`."""
+    operations: Sequence[PatchOperation] = ()
+    """The operations of a JSON patch."""
 
 
 def filled_patcher(block: object, meter: Meter | None = None) -> Patcher:
@@ -46,26 +57,27 @@ def _compiled_block(written: str, meter: Meter | None) -> Patcher:
 
 def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a mutate block, or of one of its loops, after replacing variables."""
-    merge = block.get("patchStrategicMerge")
+    merge, text = block.get("patchStrategicMerge"), block.get("patchesJson6902")
     try:
         patch = (
-            compile_json_patch(block.get("patchesJson6902"), meter)
+            compile_json_patch(text, meter)
             if merge is None
             else compile_strategic_merge(merge, partial(_compile_condition, meter))
         )
+        operations = operations_in(text) if merge is None else ()
     except PatchError as error:
         problem = error
 
         def failing(_obj: object) -> Json:
             raise problem
 
-        return failing
+        return Patcher(failing)
 
     def patched(obj: KubernetesObject) -> Json:
         changed = patch(obj)
         return obj if changed is obj else read_back(changed)
 
-    return patched
+    return Patcher(patched, operations)
 
 
 def _compile_condition(meter: Meter | None, pattern: object) -> Callable[[Json], bool]:
@@ -125,10 +137,23 @@ def _compile(context: RuleContext) -> CompiledBody:
     patch = compile_rule_patch(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        obj = object_to_patch(evaluation)
-        return apply_patch(lambda: patch(evaluation)(obj), obj)
+        return apply_rule_patch(patch, evaluation, object_to_patch(evaluation))
 
     return evaluate
+
+
+def apply_rule_patch(
+    patch: Callable[[Evaluation], Patcher], evaluation: Evaluation, obj: KubernetesObject
+) -> Outcome:
+    """Return the outcome of patching `obj` with the patch of a rule."""
+
+    def patched() -> Json:
+        patcher = patch(evaluation)
+        changed = patcher.apply(obj)
+        evaluation.scope.hints += moved_removals(obj, patcher.operations)
+        return changed
+
+    return apply_patch(patched, obj)
 
 
 def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:

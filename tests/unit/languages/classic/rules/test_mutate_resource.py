@@ -244,31 +244,31 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"n
 
 
 def test_a_patch_without_a_change_gives_the_very_object():
-    assert compile_patcher({"patchStrategicMerge": {"spec": {"n": 2}}})(POD) is POD
-    assert compile_patcher({"patchesJson6902": "[]"})(POD) is POD
+    assert compile_patcher({"patchStrategicMerge": {"spec": {"n": 2}}}).apply(POD) is POD
+    assert compile_patcher({"patchesJson6902": "[]"}).apply(POD) is POD
 
 
 def test_a_changed_object_is_read_back_with_whole_numbers():
-    changed = compile_patcher({"patchStrategicMerge": {"spec": {"m": "x"}}})(POD)
+    changed = compile_patcher({"patchStrategicMerge": {"spec": {"m": "x"}}}).apply(POD)
     assert changed["spec"] == {"n": 2, "m": "x"}
     assert type(changed["spec"]["n"]) is int
 
 
 def test_a_merge_comes_before_a_json_patch():
     both = {"patchStrategicMerge": {"spec": {"m": "x"}}, "patchesJson6902": "[{"}
-    assert compile_patcher(both)(POD)["spec"]["m"] == "x"
+    assert compile_patcher(both).apply(POD)["spec"]["m"] == "x"
 
 
 def test_an_unreadable_patch_says_so_when_it_is_applied():
     patcher = compile_patcher({"patchesJson6902": "[{"})
     with pytest.raises(PatchError):
-        patcher(POD)
+        patcher.apply(POD)
 
 
 @pytest.mark.parametrize(("wanted", "applies"), [("1", False), (">1", True), ("<2 | 2", True)])
 def test_conditions_in_a_merge_are_patterns(wanted, applies):
     patch = {"patchStrategicMerge": {"spec": {"(n)": wanted, "m": "x"}}}
-    assert ("m" in compile_patcher(patch)(POD)["spec"]) is applies
+    assert ("m" in compile_patcher(patch).apply(POD)["spec"]) is applies
 
 
 def test_blocks_filled_alike_are_taken_apart_once():
@@ -282,7 +282,7 @@ def test_blocks_filled_alike_are_taken_apart_once():
 
 def test_values_that_are_equal_and_not_alike_are_told_apart():
     made = [
-        filled_patcher({"patchStrategicMerge": {"spec": {"m": value}}})(POD)["spec"]["m"]
+        filled_patcher({"patchStrategicMerge": {"spec": {"m": value}}}).apply(POD)["spec"]["m"]
         for value in (1, True, 1.5, "1", 0, False)
     ]
     assert [repr(one) for one in made] == ["1", "True", "1.5", "'1'", "0", "False"]
