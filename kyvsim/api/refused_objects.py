@@ -477,7 +477,9 @@ def _misfit(kind: Type, value: Json, path: Path) -> Iterator[_FieldError]:
     if expected:
         name = TYPE_NAMES[value.__class__]
         type_name = f"{'an' if name[0] in 'aeio' else 'a'} {name}"
-        yield _FieldError(path, f"must be {expected}, not {type_name}")
+        is_word = expected == "a string" and isinstance(value, bool | int | float)
+        hint = " (put it in quotes)" if is_word else ""
+        yield _FieldError(path, f"must be {expected}, not {type_name}{hint}")
     elif kind.values and value not in {"", *kind.values}:
         near = nearest(value, kind.values)
         hint = f"did you mean `{near}`?" if near else f"one of {listed(kind.values, 9)}"

@@ -50,8 +50,13 @@ the rest of a run.
 _WORD: Final = re.compile(r"\w+")
 
 
+_OF_REVIEWS: Final = frozenset(
+    {"dryRun", "kind", "name", "options", "requestKind", "requestResource", "resource"}
+    | {"requestSubResource", "subResource", "uid"}
+)
 _OF_REQUESTS: Final = (
     *sorted(_USER),
+    *(f"request.{name}" for name in sorted(_OF_REVIEWS)),
     *("subjects", "oldObject", "namespaceObject", "namespaceSelector"),
 )
 _OF_OBJECTS: Final = tuple(sorted((DEFAULTED | {path[-1] for path in _SET_BY_SERVER}) - {"type"}))
@@ -154,6 +159,12 @@ def _missing_of_request(
             what = f"the request is assumed to be a CREATE, not {' or '.join(map(str, names))}"
             remedy = f"pass --operation {names[0]}, in tests `operation: {names[0]}` in the row"
             return "request.operation", what, remedy
+    elif root and root[0] in _OF_REVIEWS and root[0] not in _values(scope):
+        field, own = f"request.{root[0]}", ""
+        if root[0] == "name":
+            own = "; or read `request.object.metadata.name`"
+        remedy = f"pass one as a resource, or set `{field}` in the values file{own}"
+        return field, "no AdmissionReview is given", remedy
     elif root and root[0] in _USER and not (request.user or _values(scope).get("userInfo")):
         field = str(root[0]) if root[0] in _ACCOUNT else _shown(("request", *reference.path[:2]))
         return (

@@ -436,13 +436,40 @@ def _run_rule(
         outcome = _TOLERATED
     is_open = outcome.status is not RuleStatus.PASS or outcome.note
     if is_open and world.reports_missing_input:
-        if may_lack_input(rule.rule, outcome.status, given.object):
-            hints = [*hints, *_missing_inputs(rule, policy, outcome, given)]
-        if not hints and not outcome.hints and (remedy := remedy_for(error_text(outcome))):
-            hints = [remedy]
+        hints = [*hints, *_hints_for(rule, policy, outcome, given)]
     if not hints:
         return outcome
     return outcome._replace(hints=tuple(dict.fromkeys((*outcome.hints, *hints))))
+
+
+def _hints_for(
+    rule: CompiledRule, policy: CompiledPolicy, outcome: Outcome, given: RuleInput
+) -> list[str]:
+    """Return why a rule did not pass, or did not do its work, besides what its lookups report."""
+    hints: list[str] = []
+    if may_lack_input(rule.rule, outcome.status, given.object):
+        hints += _missing_inputs(rule, policy, outcome, given)
+    if outcome.status in _NOT_FULFILLED:
+        hints += _ignored_exceptions(policy.untraced(rule), given)
+    if not (hints or given.scope.hints or outcome.hints):
+        remedy = remedy_for(error_text(outcome))
+        hints += [remedy] if remedy else []
+    return hints
+
+
+_NOT_FULFILLED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+
+
+def _ignored_exceptions(rule: CompiledRule, given: RuleInput) -> Iterator[str]:
+    """Yield the exceptions that would apply, but have conditions that cannot be evaluated."""
+    scope = given.scope.layer({}, rule.entries) if rule.entries else given.scope
+    for exception in rule.exceptions:
+        if exception.conditions and exception.matches(given.arrived or given.facts):
+            try:
+                exception.conditions(scope)
+            except (ConditionError, QueryError) as error:
+                why = "; ".join(filter(None, (str(error), remedy_for(str(error)))))
+                yield f"exception {exception.key} is ignored, since its conditions fail: {why}"
 
 
 def _missing_inputs(
@@ -452,7 +479,7 @@ def _missing_inputs(
     references = policy.references(rule.rule)
     conditions = rule.rule.data.get("matchConditions")
     yield from missing_inputs(references, outcome, given.request, given.scope, conditions)
-    if outcome.status not in {RuleStatus.FAIL, RuleStatus.ERROR} or given.object is None:
+    if outcome.status not in _NOT_FULFILLED or given.object is None:
         return
 
     def again(obj: KubernetesObject) -> RuleStatus | None:

@@ -30,7 +30,7 @@ from kyvsim.cel.types import BOOL, DYN, NULL, STRING, CelType, struct
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import KubernetesObject, Path
 from kyvsim.languages.tracing import traced_program
-from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import NO_TRACE, TraceContext
@@ -406,7 +406,7 @@ _INSTEAD: Mapping[str, str] = {
     **{name: f"object.{name}" for name in ("metadata", "spec", "status", "kind")},
     "oldobject": "oldObject",
     "now": "time.now()",
-    "userInfo": "request.userInfo",
+    **dict.fromkeys(("userInfo", "user"), "request.userInfo"),
 }
 """What CEL has instead of operators and names of other languages."""
 _LOOP_NAME = re.compile(r"\.(?:all|exists|exists_one|existsOne|filter|map)\(\s*(\w+)\s*,")
@@ -443,6 +443,16 @@ _BY_TEXT = (
         "numbers and strings are not compared: convert one with `int()` or `string()`",
     ),
     ("expression of type 'any' cannot be range", "write `dyn(…)` around the list"),
+    (
+        "reserved identifier: namespace",
+        "the namespace is in `namespaceObject`, its name in `object.metadata.namespace`",
+    ),
+    ("mismatched input '<EOF>' expecting ':'", "a choice has two values: `a ? b : c`"),
+    ("expected to be of type list", "write a list, in brackets"),
+    (
+        "string or null_type|string null_type|must evaluate to string|to be of type string",
+        "convert the value with `string(…)`",
+    ),
     (
         "must evaluate to bool|expected to be of type bool",
         "compare the value, such as with `== true`",
@@ -481,6 +491,10 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         return "CEL has `!` instead of `not`"
     if dashed := re.search(r"\bvariables\.\w+-\w+", written):
         return f"`{dashed[0]}` is a subtraction: name the variable without `-`"
+    if (field := re.search("undefined field '([^']+)'", what)) and "variables." in written:
+        near = nearest(field[1], names)
+        meant = f"did you mean `variables.{near}`?" if near else f"they are {listed(names)}"
+        return meant if names else "the policy has no `variables`"
     if "undeclared reference" in what:
         near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names()), _NEAR)
         return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")

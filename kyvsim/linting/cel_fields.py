@@ -325,9 +325,12 @@ def _ordered_amounts(
             path = paths.get(field.id, ())
             if path and isinstance(other, Literal) and isinstance(other.value, str):
                 name = _shown(path)
+                lists, _, below = name.rpartition("[]")
+                value = f"e{below}" if lists else name
+                compared = f"quantity({value}).compareTo(quantity('{other.value}'))"
                 text = (
                     f"`{name}` is compared as text, in which '9Gi' is greater than '10Gi': write "
-                    f"`quantity({name}).compareTo(quantity('{other.value}'))` and compare it with 0"
+                    f"`{compared}` and compare it with 0"
                 )
                 yield "KV344", text
 

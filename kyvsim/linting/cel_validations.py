@@ -294,7 +294,10 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
         return
     rules = policy.spec.resource_rules
     operations = {name for rule in rules for name in rule.operations or ("*",)}
-    for operation, absent in (("CREATE", "oldObject"), ("DELETE", "object")):
+    for operation, absent, remedy in (
+        ("CREATE", "oldObject", "match only UPDATE"),
+        ("DELETE", "object", "read `oldObject`"),
+    ):
         only = operations == {operation}
         if operations.isdisjoint({operation, "*"}) or not policy.reads(absent):
             continue
@@ -306,7 +309,11 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
             if any(reads_field(node, absent) for node in one.nodes()):
                 which = "the only operation that" if only else "which"
                 also = "" if only else " also"
-                text = f"`{absent}` has no fields at {operation}, {which} the policy{also} matches"
+                guard = "" if only else ", or first test `request.operation`"
+                text = (
+                    f"`{absent}` has no fields at {operation}, {which} the policy{also} matches: "
+                    f"{remedy}{guard}"
+                )
                 yield policy.warn("KV248", text, one.path)
 
 

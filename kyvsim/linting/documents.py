@@ -110,7 +110,8 @@ def manifest_problems(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
                     path = (*start, field, name)
                     if isinstance(value, bool | int | float):
                         changes = (change(document, ChangeKind.QUOTE, path),)
-                        text = f"an API server rejects this value: `{name}` must be a string"
+                        what = f"`{name}` must be a string, in quotes"
+                        text = f"an API server rejects this value: {what}"
                         fix = Fix("add quotes", changes)
                         yield warn(document, "KV327", text, path, fix=fix)
                     elif name == TTL_LABEL and start == ("metadata",):

@@ -328,7 +328,8 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                 for path, noun in _mistyped(pattern.root, types):
                     anchor = parse_anchor(str(path[-1]))
                     name = anchor.key if anchor else path[-1]
-                    text = f"an API server rejects this value: `{name}` must be {noun}"
+                    how = f"{noun}, in quotes" if noun == "a string" else noun
+                    text = f"an API server rejects this value: `{name}` must be {how}"
                     quoted = (change(policy.document, ChangeKind.QUOTE, path),)
                     fix = Fix("add quotes", quoted) if noun == "a string" else None
                     yield warn(policy.document, "KV327", text, path, fix=fix)

@@ -41,7 +41,7 @@ def ineffective_exclusions(policy: Policy) -> Iterator[Diagnostic]:
                     continue
                 text = (
                     f"this part of the exclude block has no effect: the rule matches the {name} "
-                    f"{listed(matched)}, but not {listed(removed)}"
+                    f"{listed(matched)}, but not {listed(removed)}: correct or remove it"
                 )
                 if name == "kinds" and contains_pod(matched) and not contains_pod(removed):
                     text = f"{text} (and it prevents autogen rules)"

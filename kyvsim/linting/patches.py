@@ -110,7 +110,7 @@ def values_of_texts(policy: Policy) -> Iterator[Diagnostic]:
                 found = _TEXT.fullmatch(path) if isinstance(path, str) else None
                 if found and isinstance(value, bool | int | float):
                     name = found[1].replace("~1", "/")
-                    text = f"an API server rejects this value: `{name}` must be a string"
+                    text = f"an API server rejects this value: `{name}` must be a string, in quotes"
                     yield _at_text(policy, patch, found[0], "KV327", text)
 
 

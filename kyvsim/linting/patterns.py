@@ -206,7 +206,7 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
     elif _ESCAPED.search(operand):
         problem = (
             f"`{text}` contains a backslash: patterns have no escapes, so `*` and `?` stay "
-            "wildcards and the backslash has to be in the value"
+            "wildcards and the backslash has to be in the value (compare it in JMESPath)"
         )
         yield "KV309", problem, ""
 

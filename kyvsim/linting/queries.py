@@ -241,9 +241,10 @@ def _default_problems(
         is_text = entries is not None or is_quoted or name in _CONSTANTS
         if is_text and name not in known and not _LOOP_NAME.fullmatch(name):
             meant = f"`{name}`" if name in _CONSTANTS else f"'{name}'"
+            how = f"{name} in backticks: {meant}" if name in _CONSTANTS else meant
             text = (
                 f"`|| {written}` is not a default: it reads a field with the name `{name}`, which "
-                f"does not exist here (write {meant})"
+                f"does not exist here (write {how})"
             )
             yield _Problem("KV301", text, f"|| {written}", f"|| {meant}")
     elif right["type"] == "projection" and written == "[]":

@@ -146,6 +146,7 @@ def _malformed(text: str, known: frozenset[tuple[str, str]]) -> str:
     kind, _, group = text.partition(".")
     if "/" in text:
         group, _, kind = text.partition("/")  # `networking.k8s.io/Ingress` lacks the version
+    kind = _spelled(known).get(kind.lower(), kind) if group else kind
     return f"did you mean `{group}/*/{kind}`?" if group and (group, kind) in known else ""
 
 
@@ -317,6 +318,7 @@ def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> 
     groups = {group for group, _ in known}
     if not any(group in groups or group == "*" for group in use.groups):
         return ""  # third-party groups may have any resources
+    named = sorted((group, name) for (group, name), kind in known.items() if kind == use.name)
     own = {key: kind for key, kind in known.items() if "*" in use.groups or key[0] in use.groups}
     spelled = {kind.lower(): name for (_, name), kind in sorted(own.items(), reverse=True)}
     spelled |= {name: name for _, name in own}
@@ -324,6 +326,8 @@ def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> 
     elsewhere = sorted(group for group, name in known if name == use.name)
     if not meant and elsewhere:
         return f"it belongs to another group, {_place(elsewhere[:1])}"
+    if not meant and named:
+        return f"resources have plural names: write `{named[0][1]}`, {_place(named[0][:1])}"
     if not meant:
         meant = spelled.get(nearest(use.name, spelled, 0.8))
     return f"did you mean `{meant}`?" if meant else ""

@@ -253,12 +253,14 @@ def wildcard_selectors(policy: Policy) -> Iterator[Diagnostic]:
                 if _has_wildcard(one.selector):
                     text = (
                         "objects that exist before the policy are not found: an API server has no "
-                        "wildcards in selectors"
+                        "wildcards in selectors (test the labels in preconditions)"
                     )
                     yield warn(policy.document, "KV320", text, (*one.path, "resources", "selector"))
         for clones in _clone_lists(rule):
             if _has_wildcard(clones.selector):
-                text = "nothing is cloned: an API server has no wildcards in selectors"
+                text = (
+                    "nothing is cloned: an API server has no wildcards in selectors (list values)"
+                )
                 yield warn(policy.document, "KV320", text, (*clones.path, "selector"))
 
 

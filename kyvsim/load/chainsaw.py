@@ -254,7 +254,7 @@ def load_test(
     """Return the test of a document, or its scenarios; raises UnusableError for other documents."""
     if sniff(document.data) != TEST:
         kind, version = (text_field(document.data, name) for name in ("kind", "apiVersion"))
-        actual = f"`{kind or 'nothing'}` of `{version}`"
+        actual = f"`{kind}` of `{version}`" if kind else "a document without `kind`"
         text = f"a chainsaw Test of `{TEST.rpartition('/')[0]}` is expected here, this is {actual}"
         raise UnusableError(error_in(document, "KV061", text, ("kind",)))
     reading = reading_of(document)

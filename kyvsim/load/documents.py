@@ -353,6 +353,7 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
     return Diagnostic("KV006", Severity.ERROR, found, place, notes)
 
 
+UNRENDERED = "`${…}` is a variable of another tool: pass the output of `envsubst`"
 _CAUSES = (
     (
         "did not find expected alphabetic or numeric character",
@@ -373,7 +374,9 @@ _CAUSES = (
 
 
 def _yaml_notes(message: str, line: str) -> Iterator[str]:
-    if "\t" not in line:
+    if "${" in line:
+        yield f"note: {UNRENDERED}"
+    elif "\t" not in line:
         yield from (f"note: {cause}" for text, cause in _CAUSES if message.endswith(text))
 
 

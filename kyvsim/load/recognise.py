@@ -258,6 +258,7 @@ def _in_spec(data: object, name: str) -> Json:
 
 _WRITTEN = "such objects are written by Kyverno"
 _REPORT = "it is a report, not a policy"
+_GATEKEEPER = "it belongs to Gatekeeper, which kyvsim does not run"
 _READERS = (
     ("cli.kyverno.io/", "Test", "`kyvsim test` runs it"),
     ("cli.kyverno.io/", "Values", "pass it with --values-file"),
@@ -267,6 +268,8 @@ _READERS = (
     ("chainsaw.kyverno.io/", "Test", "`kyvsim chainsaw` runs it"),
     ("chainsaw.kyverno.io/", "", "it belongs to chainsaw tests, which `kyvsim chainsaw` runs"),
     ("json.kyverno.io/", "", "it belongs to kyverno-json, which kyvsim does not run"),
+    ("constraints.gatekeeper.sh/", "", _GATEKEEPER),
+    ("templates.gatekeeper.sh/", "", _GATEKEEPER),
     ("reports.kyverno.io/", "", _WRITTEN),
     ("wgpolicyk8s.io/", "", _REPORT),
     ("openreports.io/", "", _REPORT),

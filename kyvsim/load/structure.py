@@ -132,12 +132,15 @@ def _type(finding: SchemaFinding, shown: str) -> str:
     actual = _TYPES[TYPE_NAMES[finding.value.__class__]]
     is_word = [*finding.limit] == ["string"] and isinstance(finding.value, bool | int | float)
     hint = " (write it in quotes)" if is_word else ""
-    return f"`{shown}` must be {expected}, not {actual}{hint}"
+    what = f"`{shown}`" if finding.path else shown
+    return f"{what} must be {expected}, not {actual}{hint}"
 
 
 def _choice(finding: SchemaFinding, shown: str) -> str:
     listed = ", ".join(f"`{value}`" for value in finding.limit)
     near = likely(str(finding.value), map(str, finding.limit))
+    if "${" in str(finding.value):
+        near = ": substitute the variable first, such as with `envsubst`"
     return f"`{shown}` must be one of {listed}, not `{finding.value}`{near}"
 
 

@@ -21,6 +21,7 @@ from kyvsim.model.result import Phase
 from kyvsim.model.tracing import NO_TRACE, TraceContext
 from kyvsim.policy.rule import FailureOverride, PolicyNode, RuleNode, Validate, read_rule
 from kyvsim.policy.tree import Pattern, PodSecurityExclusion
+from kyvsim.policy.visit import texts_within
 
 
 class RuleContext(NamedTuple):
@@ -251,7 +252,11 @@ def _hint_for_message(context: RuleContext, error: QueryError) -> str:
     is_derived = all(context.rule is not rule for rule in context.policy.rules)
     if is_derived and ".template.metadata.name" in error.message:
         remedy = "autogen rules read the Pod template, which has no name: use {{ request.name }}"
-    path = (*context.rule.path, "validate", *(("message",) if own_message(context) else ()))
+    # The messages of conditions are rendered together with that of the rule.
+    expression = error.message.removeprefix("failed to resolve ").partition(" at path ")[0]
+    written = texts_within(context.rule.data, context.rule.path)
+    messages = (one for one in written if one.path[-1] == "message" and expression in one.text)
+    path = next((one.path for one in messages), (*context.rule.path, "validate"))
     place = context.policy.document.locate(path)
     shown = f"({place}) " if place.file else ""  # a cluster knows no files
     return (

@@ -335,8 +335,8 @@ def test_one_warning_for_each_kind_and_cause():
     assert [
         message.partition(": ")[2] for *_, message in told(*objects, thing(labels={"n": 1}))
     ] == [
-        "`metadata.labels.n` must be a string, not an integer (3 times)",
-        "`metadata.labels.n` must be a string, not an integer",
+        "`metadata.labels.n` must be a string, not an integer (put it in quotes) (3 times)",
+        "`metadata.labels.n` must be a string, not an integer (put it in quotes)",
     ]
 
 

@@ -369,6 +369,13 @@ def test_a_global_entry_without_objects_says_so(policy):
     assert "missing input: the GlobalContextEntry g is an empty list" in result.note
 
 
+def test_a_typo_in_the_name_of_a_global_entry_has_the_name():
+    context = "context: [{name: g, globalReference: {name: podz}}]\n    "
+    policy = classic(context + deny("{{ length(g) }}", "Equals", 0))
+    result = result_for(policy, f"{POD}---{ENTRY.replace('name: g', 'name: pods')}")
+    assert "podz of context entry `g`: did you mean `pods`? If not, add it" in result.note
+
+
 @pytest.mark.parametrize(
     ("condition", "operation"),
     [
@@ -503,3 +510,67 @@ def test_fields_with_defaults_are_known_by_name():
     for group, kind in every_kind():
         obj = smallest(KindName(group, preferred_version(group, kind), kind))
         assert names_in(with_defaults(obj)) - names_in(obj) <= DEFAULTED | known, kind
+
+
+EXCEPTION = """
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: e, namespace: shop}
+spec:
+  exceptions: [{policyName: p, ruleNames: [r]}]
+  match: {any: [{resources: {kinds: [Pod], names: [%s]}}]}
+  conditions: {any: [{key: "%s", operator: Equals, value: a}]}
+"""
+IGNORED = "exception shop/e is ignored, since its conditions fail: "
+HAS_NAME = deny("{{ request.object.metadata.name }}", "Equals", "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "ends", "is_ignored"),
+    [
+        ("a", ABSENT, "give the variable a default: {{ VARIABLE || '' }}", True),
+        ("b", ABSENT, "", False),
+        ("a", "{{ request.object.metadata.labels.a || '' }}", "", False),
+    ],
+)
+def test_an_exception_whose_conditions_fail_says_so(name, key, ends, is_ignored):
+    given = (Source("e.yaml", EXCEPTION % (name, key)),)
+    inputs = ApplyInputs(
+        (Source("p.yaml", classic(HAS_NAME)),), (Source("r.yaml", POD),), exceptions=given
+    )
+    (response,) = (one for answer in open_application(inputs).responses for one in answer.responses)
+    (result,) = response.results
+    assert result.status.value == "fail"
+    assert result.note.startswith(IGNORED) is is_ignored
+    assert result.note.endswith(ends)
+
+
+@pytest.mark.parametrize(
+    ("field", "ends"),
+    [
+        ("name", "set `request.name` in the values file; or read `request.object.metadata.name`"),
+        ("uid", "set `request.uid` in the values file"),
+        ("kind.kind", "set `request.kind` in the values file"),
+    ],
+)
+def test_a_field_of_reviews_says_so(field, ends):
+    result = result_for(classic(deny(f"{{{{ request.{field} }}}}", "Equals", "a")))
+    start = "missing input: no AdmissionReview is given, and the rule reads `request."
+    assert result.note.startswith(start)
+    assert result.note.endswith(ends)
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (deny("a", "Equals", "a").replace("message: x", f'message: "{ABSENT}"'), "message: "),
+        (
+            deny("a", "Equals", "a").replace('"a"}]', f'"a", "message": "of {ABSENT}"}}]'),
+            '"message": "of',
+        ),
+    ],
+)
+def test_a_message_that_is_not_shown_has_its_own_place(body, place):
+    policy = classic(body)
+    line, text = next((n, one) for n, one in enumerate(policy.split("\n"), 1) if place in one)
+    assert f"(p.yaml:{line}:{text.index(place) + 1}) is not shown" in result_for(policy).note

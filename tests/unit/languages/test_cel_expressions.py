@@ -71,11 +71,18 @@ def test_every_name_that_some_expression_reads(found, names):
         ("object.a.all(item, itm.b == 'a')", "did you mean `item`?"),
         ("params.a == 'a'", "only Kubernetes' own admission policies, with a `paramKind`, have"),
         ("object.a ==", ""),
+        ("variables.taem == 'a'", "did you mean `variables.team`?"),
+        ("variables.x == 'a'", "they are `team`"),
+        ("user.username == 'a'", "CEL has `request.userInfo` instead of `user`"),
+        ("namespace == 'a'", "its name in `object.metadata.namespace`"),
+        ("object.a == 1 ? true", "a choice has two values"),
     ],
 )
 def test_an_expression_that_does_not_compile_has_a_remedy(text, remedy):
-    spec = {"validations": [{"expression": text}]}
+    spec = {"variables": [{"name": "team", "expression": "'a'"}]}
+    spec["validations"] = [{"expression": text}]
     compiler = Compiler(NativeScope(params=False))
+    compiler.variables(read_cel_policy(spec).variables)
     compiler.validations(read_cel_policy(spec).validations)
     (problem,) = compiler.problems
     names = remedies([NamedExpression((), "team", "'a'")])

@@ -92,3 +92,82 @@ def test_fields_that_were_replaced(tmp_path, old, new):
     path.write_text(f"{POLICY}    mutate: {{{old}: {{}}}}\n")
     (one,) = lint([str(path)]).diagnostics
     assert one.message == f"unknown field `spec.rules[0].mutate.{old}`: `{new}` replaced it"
+
+
+def mutates(operation):
+    return f"{POLICY}    mutate: {{patchesJson6902: '- {operation}'}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "end"),
+    [
+        (denies('"{{ request.object.data.a || 0 }}"'), "KV112", "write `` `0` ``"),
+        (mutates("{op: set, path: /data/a, value: b}"), "KV132", "`replace`, `test`"),
+        (
+            mutates("{op: add, path: /data/a}"),
+            "KV132",
+            "`add`, `replace` and `test` need a `value`",
+        ),
+        (denies("x").replace("Equals", '">="'), "KV133", "write `GreaterThanOrEquals`"),
+        (
+            f"{POLICY}    validate: {{message: ${{MESSAGE:=a}}}}",
+            "KV006",
+            "the output of `envsubst`",
+        ),
+        (
+            f"{POLICY}    validate: {{message: '{{{{ element }}}}', foreach: [{{list: a}}]}}",
+            "KV134",
+            "name an element in the `message` of a condition of `deny`",
+        ),
+    ],
+)
+def test_a_mistake_in_other_words_has_a_remedy(tmp_path, text, code, end):
+    ((found, note),) = noted(tmp_path, text)
+    assert found == code
+    assert note.endswith(end)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        mutates("{op: add, path: data/a, value: b}"),
+        denies("x").replace("Equals", "Equalz"),
+        f"{POLICY}    validate: {{message: '{{{{ element }}}}', pattern: {{data: {{}}}}}}",
+    ],
+)
+def test_a_mistake_that_names_its_remedy_has_no_other(tmp_path, text):
+    assert noted(tmp_path, text) == []
+
+
+EXPRESSIONS = """apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        (
+            "mutations: [{patchType: JSONPatch, jsonPatch: {expression: 'JSONPatch{}'}}]",
+            "write a list, in brackets",
+        ),
+        ("auditAnnotations: [{key: a, valueExpression: object.a}]", "with `string(…)`"),
+    ],
+)
+def test_an_expression_of_another_type_has_a_remedy(tmp_path, text, end):
+    ((code, note),) = noted(tmp_path, f"{EXPRESSIONS}  {text}\n")
+    assert code == "KV150"
+    assert note.endswith(end)
+
+
+def test_a_variable_of_another_tool_as_one_of_some_values(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        f'{POLICY}    validate: {{failureAction: "${{ACTION}}", message: m, deny: {{}}}}\n'
+    )
+    (one,) = lint([str(path)]).diagnostics
+    assert one.message.endswith("substitute the variable first, such as with `envsubst`")

@@ -49,6 +49,7 @@ def told(remarks):
         ("clusterpolicy", "ClusterPolicy"),
         ("Deployment.apps", "apps/*/Deployment"),
         ("Ingress.networking.k8s.io", "networking.k8s.io/*/Ingress"),
+        ("ingresses.networking.k8s.io", "networking.k8s.io/*/Ingress"),
         ("widgets", "Widget"),
     ],
 )
@@ -170,6 +171,7 @@ SLIPS = [
     ("apps", "pods", 'it belongs to another group, in the core apiGroup (`""`)'),
     ("", "pod", '`pod` in the core apiGroup (`""`): did you mean `pods`?'),
     ("*", "Deployment", "did you mean `deployments`?"),
+    ("", "Deployment", "resources have plural names: write `deployments`, in apiGroup `apps`"),
 ]
 
 

@@ -5,7 +5,7 @@ cmd/cli/kubectl-kyverno/commands/apply/global_context.go and, for given data,
 cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
@@ -18,6 +18,7 @@ from kyvsim.engine.context.json_context import (
 from kyvsim.engine.context.restrictions import service_problem
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.model.diagnostic import nearest
 from kyvsim.model.ports import ExternalData
 from kyvsim.model.release import Release
 from kyvsim.model.values import GlobalData
@@ -36,7 +37,7 @@ def compile_entry(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
         if not given and external.account is None:
             # Without any data the entry is undefined, as in upstream's command line.
             if not scope.holds(name):
-                scope.hints.append(_missing(name, entry.reference))
+                scope.hints.append(_missing(name, entry.reference, ()))
             return SKIPPED
         if confined and scope.policy_namespace:
             raise QueryError(f"context entry {name}: {confined}")
@@ -47,7 +48,7 @@ def compile_entry(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
                 return SKIPPED
             found = global_data(key, rest.split(".")[0], external, system)
             if found is SKIPPED:
-                scope.hints.append(_missing(name, filled["name"]))
+                scope.hints.append(_missing(name, filled["name"], _entries(external)))
             elif lacks_objects(found, key, external):
                 scope.hints.append(no_objects(key))
             return _queried(found, key, filled["jmesPath"], name, system)
@@ -59,11 +60,18 @@ def compile_entry(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
     return load
 
 
-def _missing(entry: str, name: str) -> str:
+def _entries(external: ExternalData) -> Iterable[str]:
+    kept = (object_key(one).name for one in external.cluster.list(*KEPT))
+    return (*external.mocks.global_data, *kept)
+
+
+def _missing(entry: str, name: str, given: Iterable[str]) -> str:
     key = name.partition(".")[0]
+    near = nearest(key, given)
+    meant = f"did you mean `{near}`? If not, " if near else ""
     return (
         f"{MISSING_INPUT}there is no data for the GlobalContextEntry {key} of context entry "
-        f"`{entry}`: "
+        f"`{entry}`: {meant}"
         "add it and its objects to the resources, or only the objects to the values file (use "
         "data: {} instead of resources: [] if it is not a list): "
         f'globalContextEntries: [{{name: "{key}", resources: []}}]'

@@ -17,7 +17,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     patch_paths,
     validation_error,
 )
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.policy import Policy
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
 from kyvsim.policy.rule import RuleNode
@@ -217,13 +217,21 @@ def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
+_PATCH_NOTES = (
+    ("unsupported operation", f"the operations of JSON patches are {listed(_OPERATIONS, 6)}"),
+    ("missing value field", "`add`, `replace` and `test` need a `value`"),
+)
+
+
 def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """The patch of a mutate rule is valid; loops are not checked."""
     patch = _json_patch(subject.rule.tree)
     reason = _patch_problem(patch.text) if patch else None
     if patch and reason is not None:
         text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
-        yield subject.error(patch.path, "KV132", text)
+        note = next((note for sign, note in _PATCH_NOTES if sign in reason), "")
+        error = subject.error(patch.path, "KV132", text)
+        yield error._replace(excerpt=(f"note: {note}",)) if note else error
 
 
 def _json_patch(rule: RuleNode) -> "JsonPatch | None":

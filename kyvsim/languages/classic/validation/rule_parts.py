@@ -180,7 +180,7 @@ _KEY = (
 """Keys that are not identifiers, without quotes, or in brackets as in other languages."""
 
 
-_BARE_NUMBER = r"(?:[<>]=?|[!=]=)\s*(\d+(?:\.\d+)?)(?![\w`])"
+_BARE_NUMBER = r"(?:[<>]=?|[!=]=|\|\||&&)\s*(\d+(?:\.\d+)?)(?![\w`])"
 
 
 _OTHERS = (
@@ -236,8 +236,25 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if block and block.problem:
             found.append((f"mutate.targets[{index}].preconditions: {block.problem}", block.path))
     for text, path in found:
-        message = f"path: {subject.text_path}.{text}"
-        yield subject.error(path, "KV133", message)
+        error = subject.error(path, "KV133", f"path: {subject.text_path}.{text}")
+        condition = written_at(rule, path)
+        written = condition.get("operator") if isinstance(condition, dict) else None
+        meant = _OPERATORS.get(str(written)) if "`operator` is invalid" in text else None
+        yield error._replace(excerpt=(f"note: write `{meant}`",)) if meant else error
+
+
+_OPERATORS: Mapping[str, str] = {
+    "=": "Equals",
+    "==": "Equals",
+    "!=": "NotEquals",
+    ">": "GreaterThan",
+    ">=": "GreaterThanOrEquals",
+    "<": "LessThan",
+    "<=": "LessThanOrEquals",
+    "Contains": "AnyIn",
+    "NotContains": "AllNotIn",
+}
+"""Operators of other languages, with those of conditions."""
 
 
 def _blocks(rule: RuleNode) -> Iterator[tuple[str, Conditions | None]]:

@@ -347,7 +347,15 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             if expression.startswith("element"):
                 place = pointer(path)
                 message = f"variable '{expression}' present outside of foreach at path {place}"
-                yield subject.error((*subject.rule.path, *path), "KV134", message)
+                error = subject.error((*subject.rule.path, *path), "KV134", message)
+                is_message = path == ("validate", "message") and "foreach" in data["validate"]
+                yield error._replace(excerpt=(_MESSAGE_NOTE,)) if is_message else error
+
+
+_MESSAGE_NOTE = (
+    "note: the message is that of all elements: name an element in the `message` of a condition "
+    "of `deny`"
+)
 
 
 # Source of the rules: upstream pkg/validation/policy/background.go
