@@ -170,6 +170,15 @@ _FIELDS: Mapping[type, tuple[tuple[str, str], ...]] = {
 }
 
 
+_SECTIONS: Mapping[str, Callable[[Rule], object]] = {
+    "validationFailureAction": lambda rule: rule.tree.validate or rule.tree.verify_images,
+    "validationFailureActionOverrides": lambda rule: rule.tree.validate or rule.tree.verify_images,
+    "mutateExistingOnPolicyUpdate": lambda rule: rule.mutates_existing,
+    "generateExisting": lambda rule: rule.tree.generate,
+}
+"""Fields without effect if no rule has one of the sections to which they moved."""
+
+
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     """KV202: a deprecated field that has a successor, or no longer has an effect.
 
@@ -186,7 +195,8 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
         data = _written(policy, parent)
         for name, successor in fields:
             if data.get(name) is not None:
-                remedy = f"use {successor}" if successor else "remove it"
+                has_place = name not in _SECTIONS or any(map(_SECTIONS[name], policy.rules))
+                remedy = f"use {successor}" if successor and has_place else "remove it"
                 path, mover = (*parent, name), _MOVERS.get(name)
                 changes = mover(policy, data, path) if mover else ()
                 fix = Fix(_TITLES.get(name, f"move `{name}`"), changes) if changes else None

@@ -240,8 +240,9 @@ def _default_problems(
         known = {*_ROOTS, *(one.name.split(".")[0] for one in entries or ())}
         is_text = entries is not None or is_quoted or name in _CONSTANTS
         if is_text and name not in known and not _LOOP_NAME.fullmatch(name):
-            meant = f"`{name}`" if name in _CONSTANTS else f"'{name}'"
-            how = f"{name} in backticks: {meant}" if name in _CONSTANTS else meant
+            is_constant = name in _CONSTANTS and not is_quoted
+            meant = f"`{name}`" if is_constant else f"'{name}'"
+            how = f"{name} in backticks: {meant}" if is_constant else meant
             text = (
                 f"`|| {written}` is not a default: it reads a field with the name `{name}`, which "
                 f"does not exist here (write {how})"

@@ -97,12 +97,14 @@ def _empty_checks(block: Validate | ForEachValidation) -> Iterator[tuple[Path, s
 def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
     """KV211: `celPreconditions` that are ignored, so that the rule applies to every object.
 
-    Kyverno rejects them beside most bodies; if it does not, they have no effect.
+    Kyverno rejects them beside most bodies (KV137, KV138); if not, they have no effect.
     """
     for rule in policy.rules:
         cel = rule.tree.validate.cel if rule.tree.validate else None
         is_read = cel is not None and any(field not in (None, ()) for field in cel[1:])
-        if is_read or not rule.tree.cel_preconditions:
+        mutate = rule.tree.mutate
+        is_rejected = rule.tree.validate is not None or (mutate is not None and not mutate.foreach)
+        if is_read or is_rejected or not rule.tree.cel_preconditions:
             continue
         refused = " (in a cluster Kyverno rejects the policy)" if rule.generates else ""
         text = (

@@ -36,9 +36,28 @@ RULES = [
 
 @pytest.mark.parametrize(("name", "value", "part"), SPEC)
 def test_fires_on_fields_of_the_spec(remarks, name, value, part):
-    ((code, path, message),) = remarks(deprecated_fields, {}, **{name: value})
+    rule = {"validate": {"deny": {}}, "generate": {"kind": "Pod"}}
+    ((code, path, message),) = remarks(deprecated_fields, rule, **{name: value})
     assert (code, path) == ("KV202", f"spec/{name}")
     assert part in message
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "remedy"),
+    [
+        ("validationFailureAction", {"mutate": {"foreach": []}}, "remove it"),
+        ("validationFailureAction", {"verifyImages": [{}]}, "use `validate.failureAction` of"),
+        ("generateExisting", {"validate": {"deny": {}}}, "remove it"),
+        ("mutateExistingOnPolicyUpdate", {"mutate": {"foreach": []}}, "remove it"),
+        ("mutateExistingOnPolicyUpdate", {"mutate": {"targets": [{"kind": "Pod"}]}}, "use `mutate"),
+    ],
+)
+def test_a_field_that_no_rule_can_have_is_removed(remarks, name, rule, remedy):
+    ((_, path, message),) = remarks(
+        deprecated_fields, rule, **{name: "Audit" if "Action" in name else True}
+    )
+    assert path == f"spec/{name}"
+    assert f": {remedy}" in message
 
 
 @pytest.mark.parametrize(("rule", "paths"), RULES)

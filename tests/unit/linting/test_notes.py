@@ -110,6 +110,16 @@ def mutates(operation):
         ),
         (denies("x").replace("Equals", '">="'), "KV133", "write `GreaterThanOrEquals`"),
         (
+            denies("x").replace("{key: x, operator: Equals, value: x}", "{all: []}"),
+            "KV133",
+            "`any` and `all` do not contain each other: write one level, side by side",
+        ),
+        (
+            f"{denies('x')}    celPreconditions: [{{name: a, expression: 'true'}}]",
+            "KV138",
+            "or a policy of `policies.kyverno.io` in CEL",
+        ),
+        (
             f"{POLICY}    validate: {{message: ${{MESSAGE:=a}}}}",
             "KV006",
             "the output of `envsubst`",

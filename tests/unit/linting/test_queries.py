@@ -88,6 +88,8 @@ def test_the_list_of_a_loop_is_a_query(remarks):
     ("written", "fixed"),
     [
         ("'{{ a.b || \"none\" }}'", "'{{ a.b || ''none'' }}'"),
+        ("'{{ a.b || \"false\" }}'", "'{{ a.b || ''false'' }}'"),
+        ("'{{ request.object.a || false }}'", "'{{ request.object.a || `false` }}'"),
         ('"{{ request.object.a || none }}"', "\"{{ request.object.a || 'none' }}\""),
         ('"{{ request.object.a || [] }}"', '"{{ request.object.a || `[]` }}"'),
         (

@@ -36,6 +36,7 @@ _NO_ASSERTIONS = (
     "ValidatingPolicy"
 )
 CEL_ONLY = "celPrecondition can only be used with validate.cel"
+_NOT_CEL = "note: write `preconditions` in JMESPath, or a policy of `policies.kyverno.io` in CEL"
 
 
 def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
@@ -69,7 +70,8 @@ def check_mutate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     elif not loops and _has_foreign_preconditions(rule):
         reason = CEL_ONLY
     if reason:
-        yield subject.error(path, "KV137", f"path: {subject.text_path}.mutate.{where}.: {reason}")
+        error = subject.error(path, "KV137", f"path: {subject.text_path}.mutate.{where}.: {reason}")
+        yield error._replace(excerpt=(_NOT_CEL,)) if reason is CEL_ONLY else error
 
 
 def _bodies(rule: RuleNode, section: str) -> list[RuleType]:
@@ -107,7 +109,8 @@ def check_validate(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if _has_foreign_preconditions(rule):
         problems.append((path, CEL_ONLY))
     for place, reason in problems:
-        yield subject.error(place, "KV138", f"path: {subject.text_path}.validate..: {reason}")
+        error = subject.error(place, "KV138", f"path: {subject.text_path}.validate..: {reason}")
+        yield error._replace(excerpt=(_NOT_CEL,)) if reason is CEL_ONLY else error
 
 
 def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:

@@ -237,10 +237,20 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             found.append((f"mutate.targets[{index}].preconditions: {block.problem}", block.path))
     for text, path in found:
         error = subject.error(path, "KV133", f"path: {subject.text_path}.{text}")
-        condition = written_at(rule, path)
-        written = condition.get("operator") if isinstance(condition, dict) else None
-        meant = _OPERATORS.get(str(written)) if "`operator` is invalid" in text else None
-        yield error._replace(excerpt=(f"note: write `{meant}`",)) if meant else error
+        note = _note_on_condition(written_at(rule, path), text)
+        yield error._replace(excerpt=(f"note: {note}",)) if note else error
+
+
+def _note_on_condition(written: Json, problem: str) -> str:
+    """Return how to write a condition that Kyverno rejects, or ""."""
+    if written.__class__ is not dict:
+        return ""
+    if not {"any", "all"}.isdisjoint(written):
+        return "`any` and `all` do not contain each other: write one level, side by side"
+    meant = (
+        _OPERATORS.get(str(written.get("operator"))) if "`operator` is invalid" in problem else ""
+    )
+    return f"write `{meant}`" if meant else ""
 
 
 _OPERATORS: Mapping[str, str] = {

@@ -129,6 +129,12 @@ def test_cel_preconditions_that_nobody_reads_are_told(policy, rule, refused):
     assert ("in a cluster Kyverno rejects" in found.message) is refused
 
 
+def test_cel_preconditions_that_make_a_policy_invalid_are_no_second_warning(policy):
+    assert suspicious_parts(policy({**DENY, "celPreconditions": ALWAYS})) == ()
+    mutation = {"mutate": {"patchStrategicMerge": {"a": "b"}}}
+    assert suspicious_parts(policy({**mutation, "celPreconditions": ALWAYS})) == ()
+
+
 def test_every_command_tells_doubts_and_evaluates_the_policy_all_the_same(policy, system):
     written = policy(checking("1 + 1"))
     options = CompileOptions(system)
