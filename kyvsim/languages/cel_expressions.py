@@ -423,6 +423,10 @@ _BY_TEXT = (
         "a list is searched with `value in list`, or `list.exists(e, e.contains(value))`",
     ),
     (
+        r"no matching overload for 'Apply' applied to 'generator\.Context\.\(list",
+        "the namespace comes first: `generator.Apply(namespace, [object])`",
+    ),
+    (
         "no matching overload for 'Apply' applied to .*, map",
         "the second argument is a list of objects: write it in brackets",
     ),

@@ -57,7 +57,8 @@ def compile_constraints(
     on_object, object_fault = _compile_labels(node.object_selector)
     parts: _Parts = []
     if namespace:
-        parts.append(("namespace of the policy", None, lambda facts: facts.namespace == namespace))
+        name = "namespace of the policy"
+        parts.append((name, namespace, lambda facts: facts.namespace == namespace))
     if in_namespace:
         written = node.namespace_selector
         parts.append(

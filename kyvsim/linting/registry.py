@@ -174,12 +174,6 @@ CHECKS: Final = (
     ),
     *RUN_CHECKS,
     _files(
-        lambda given: references.powerless_exceptions(
-            given.exceptions, given.policies if given.sound else (), given.derive
-        ),
-        KV226="policyName: example",
-    ),
-    _files(
         lambda given: references.binding_problems(given.bindings, given.policies),
         KV167=UNUSED_BINDING,
         KV265="name: other",

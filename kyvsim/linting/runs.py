@@ -13,6 +13,7 @@ from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.linting.references import (
     broken_conditions,
     known_kinds,
+    powerless_exceptions,
     unknown_kinds,
     unknown_resources,
     unused_bindings,
@@ -179,6 +180,12 @@ RUN_CHECKS: Final = (
         lambda given: meaningless_annotations(given.policies),
         KV217="policies.kyverno.io/severity: High",
         KV218='pod-policies.kyverno.io/autogen-controllers: "Deployment, Job"',
+    ),
+    _inputs(
+        lambda given: powerless_exceptions(
+            given.exceptions, given.policies if given.sound else (), given.derive
+        ),
+        KV226="policyName: example",
     ),
     _inputs(unused_names, KV071="policyName: exampel", KV072="ruleNames: [b]", KV073="name: b"),
     Check(

@@ -93,11 +93,14 @@ def _placed(finding: SchemaFinding, schema: SchemaNode, data: Json) -> Problem:
     path, own = owners.pop(0)
     beside = ((one, own.child(one)) for one in data)
     owners += [((*path, one), node) for one, node in beside if node is not None]
-    place = next((show_path(where) for where, node in owners if name in node.properties), "")
-    if not place:
+    places = [where for where, node in owners if name in node.properties][:1]
+    if not places:
+        inside = ((one, own.child(one)) for one in own.properties)
+        places = [(*path, one) for one, node in inside if node and name in node.properties]
+    if len(places) != 1:
         return problem
     text = problem.message.partition(": did you mean")[0]
-    return problem._replace(message=f"{text}: it is a field of `{place}`")
+    return problem._replace(message=f"{text}: it is a field of `{show_path(places[0])}`")
 
 
 def diagnostics(document: Document, problems: Iterable[Problem]) -> tuple[Diagnostic, ...]:

@@ -84,7 +84,7 @@ def test_an_error_about_input_says_it_already(said):
     [
         ("guard", ["check"], None),
         ("guard", ["*"], None),
-        ("guard", ["autogen-check"], None),
+        ("guard", ["autogen-check"], "KV226"),
         ("guard", ["check", "autogen-cronjob-check"], None),
         ("gard", ["check"], "KV071"),
         ("shop/guard", ["check"], "KV071"),

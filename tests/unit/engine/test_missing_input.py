@@ -494,6 +494,15 @@ def test_an_unmatched_rule_says_which_input_its_criterion_lacks():
         assert found.message.endswith(remedy)
 
 
+def test_a_policy_of_another_namespace_says_which_it_is_of():
+    policy = (IN_CEL % "false").replace("kind: V", "kind: NamespacedV")
+    policy = policy.replace("{name: p}", "{name: p, namespace: lab}")
+    run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+    assert not any(one.results for answer in run.responses for one in answer.responses)
+    (found,) = run.final_checks(0)
+    assert found.message.endswith('namespace of the policy expected "lab", found "shop"')
+
+
 def names_in(value):
     if isinstance(value, dict):
         return set(value).union(*map(names_in, value.values()))

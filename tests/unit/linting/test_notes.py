@@ -181,3 +181,10 @@ def test_a_variable_of_another_tool_as_one_of_some_values(tmp_path):
     )
     (one,) = lint([str(path)]).diagnostics
     assert one.message.endswith("substitute the variable first, such as with `envsubst`")
+
+
+def test_the_order_of_the_arguments_of_a_generator(tmp_path):
+    generating = EXPRESSIONS.replace("Mutating", "Generating")
+    text = "generate: [{expression: 'generator.Apply([object], object.kind)'}]"
+    ((*_, note),) = noted(tmp_path, f"{generating}  {text}\n")
+    assert note.endswith("`generator.Apply(namespace, [object])`")

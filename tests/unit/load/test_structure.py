@@ -102,6 +102,8 @@ def test_show_path():
     [
         ({"name": "a", "parts": [{"a": "x", "labels": {}}]}, "the document"),
         ({"name": "a", "inner": {}, "depth": 1}, "inner"),
+        ({"name": "a", "depth": 1}, "inner"),
+        ({"name": "a", "shared": 1}, ""),
         ({"name": "a", "inner": {"further": {"depth": 1}}}, "inner"),
         ({"name": "a", "parts": [{"a": "x", "depth": 1}]}, ""),
         ({"name": "a", "inner": {"spec": {}}}, ""),
@@ -111,7 +113,9 @@ def test_show_path():
 def test_where_a_misplaced_field_is_known(data, place):
     words = {"properties": {"depth": "integer", "further": {"type": "object", "properties": {}}}}
     inner = {"type": "object", **words}
-    fields = {**SCHEMA.properties, "inner": inner, "spec": {"type": "object", "properties": {}}}
+    other = {"type": "object", "properties": {"shared": "integer"}}
+    words["properties"]["shared"] = "integer"
+    fields = {**SCHEMA.properties, "inner": inner, "spec": other}
     _, problems = check(SHARED.node({"type": "object", "properties": fields}), data)
     (message,) = (one.message for one in problems if one.code == "KV012")
     shown = message.partition(": it is a field of ")[2]
