@@ -451,6 +451,25 @@ _BY_TEXT = (
         "reserved identifier: namespace",
         "the namespace is in `namespaceObject`, its name in `object.metadata.namespace`",
     ),
+    (
+        r"mismatched input '\*' expecting",
+        "a list has no `[*]`: write `list.all(e, …)`, `exists`, `filter` or `map`",
+    ),
+    ("reserved identifier: if", "a choice is `condition ? a : b`"),
+    ("extraneous input '[dhms]'", "a duration is a string, as `duration('72h')`"),
+    (
+        r"'_[<>]=?_' applied to '\(kubernetes\.(?:Quantity|Semver)",
+        "write `a.isLessThan(b)`, `a.isGreaterThan(b)` or `a.compareTo(b)`",
+    ),
+    (
+        r"applied to 'kubernetes\.Quantity\.\(string\)",
+        "the argument is a quantity, too: write `quantity('1Gi')`",
+    ),
+    (
+        r"applied to 'kubernetes\.Semver\.\(string\)",
+        "the argument is a version, too: write `semver('1.0.0')`",
+    ),
+    ("expected to be of type Object", "write `Object{…}` instead of a map or list"),
     ("mismatched input '<EOF>' expecting ':'", "a choice has two values: `a ? b : c`"),
     ("expected to be of type list", "write a list, in brackets"),
     (
@@ -470,13 +489,13 @@ _NEAR = 0.8
 _MACROS = ("all", "exists", "exists_one", "filter", "has", "map")
 
 
-def _known_names() -> tuple[str, ...]:
-    """Return the names of functions and variables that all policies in CEL have."""
-    known = native.kubernetes_environment(params=False, mutates=False)
+def _known_names(env: Environment | None) -> tuple[str, ...]:
+    """Return the names of functions and variables; without environment, those of all policies."""
+    known = env or native.kubernetes_environment(params=False, mutates=False)
     return (*known.functions, *(name for name, _ in known.variables), *_MACROS)
 
 
-def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
+def _remedy(what: str, written: str, names: Mapping[str, str], env: Environment | None) -> str:
     """Return what to write instead of an expression that cannot be compiled, or ""."""
     found = _UNKNOWN_WORD.search(what)
     word = found[1] if found else ""
@@ -500,7 +519,7 @@ def _remedy(what: str, written: str, names: Mapping[str, str]) -> str:
         meant = f"did you mean `variables.{near}`?" if near else f"they are {listed(names)}"
         return meant if names else "the policy has no `variables`"
     if "undeclared reference" in what:
-        near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names()), _NEAR)
+        near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names(env)), _NEAR)
         return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")
     return next((remedy for pattern, remedy in _BY_TEXT if re.search(pattern, what)), "")
 
@@ -516,16 +535,17 @@ def expression_error(
     message: str,
     location: Location,
     names: Mapping[str, str] = MappingProxyType({}),
+    env: Environment | None = None,
 ) -> Diagnostic:
     """Return an error about a policy, with the expression, a mark at the error, and a remedy.
 
     `message` is the listing of cel-go: the problem, followed by the lines of the expression.
-    `names` are undeclared names with remedies.
+    `names` are undeclared names with remedies, `env` has the names that the policy may use.
     """
     what, *lines = message.split("\n")
     text = f"{about}: {what.removeprefix(_START)}"
     excerpt = [line.strip() for line in lines]
-    remedy = _remedy(what, "".join(excerpt[:1]), names)
+    remedy = _remedy(what, "".join(excerpt[:1]), names, env)
     if remedy:
         excerpt.append(f"note: {remedy}")
     return Diagnostic(code, Severity.ERROR, text, location, tuple(excerpt))

@@ -57,12 +57,14 @@ def compile_cel_policy(
     problems_of_targets = selector_problems(policy.cel.target_match_constraints)
     told = tuple(selector_errors(policy.document, problems_of_targets))
     if problems:
-        variables = remedies(policy.cel.variables)
+        variables, system = remedies(policy.cel.variables), options.system
+        env = kyverno_environment(policy.kind, system.clock, system.entropy, release=system.release)
         for one in problems:
             place = (one.document or policy.document).locate(one.path)
             form = f" (its variant for {one.variant})" if one.variant else ""
             names = {"image": _REFERENCE} if one.path[1] == "matchImageReferences" else variables
-            error = expression_error("KV150", f"`{policy.key}`{form}", one.message, place, names)
+            about = f"`{policy.key}`{form}"
+            error = expression_error("KV150", about, one.message, place, names, env)
             if one.path[-1] == "messageExpression" and "Syntax error" in one.message:
                 error = error._replace(excerpt=(*error.excerpt, _TEXT_NOTE))
             told = (*told, error)

@@ -76,6 +76,12 @@ def test_every_name_that_some_expression_reads(found, names):
         ("user.username == 'a'", "CEL has `request.userInfo` instead of `user`"),
         ("namespace == 'a'", "its name in `object.metadata.namespace`"),
         ("object.a == 1 ? true", "a choice has two values"),
+        ("if object.a == 1 then true", "a choice is `condition ? a : b`"),
+        ("object.a[*].b == 'c'", "write `list.all(e, …)`, `exists`, `filter` or `map`"),
+        ("object.a > 3d", "as `duration('72h')`"),
+        ("quantity(object.a) <= quantity('1Gi')", "`a.isLessThan(b)`"),
+        ("quantity(object.a).isLessThan('1Gi')", "write `quantity('1Gi')`"),
+        ("semver(object.a).isLessThan('1.0.0')", "write `semver('1.0.0')`"),
     ],
 )
 def test_an_expression_that_does_not_compile_has_a_remedy(text, remedy):

@@ -165,6 +165,10 @@ spec:
             "mutations: [{patchType: JSONPatch, jsonPatch: {expression: 'JSONPatch{}'}}]",
             "write a list, in brackets",
         ),
+        (
+            "mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: '{}'}}]",
+            "write `Object{…}` instead of a map or list",
+        ),
         ("auditAnnotations: [{key: a, valueExpression: object.a}]", "with `string(…)`"),
     ],
 )
@@ -181,6 +185,19 @@ def test_a_variable_of_another_tool_as_one_of_some_values(tmp_path):
     )
     (one,) = lint([str(path)]).diagnostics
     assert one.message.endswith("substitute the variable first, such as with `envsubst`")
+
+
+@pytest.mark.parametrize(
+    ("kind", "note"),
+    [("ImageValidating", "note: did you mean `verifyImageSignatures`?"), ("Validating", "")],
+)
+def test_a_typo_of_a_function_that_only_some_kinds_have(tmp_path, kind, note):
+    text = EXPRESSIONS.replace("Mutating", kind)
+    if kind != "Validating":
+        text += "  attestors: [{name: a, notary: {certs: {value: x}}}]\n"
+    expression = "verifyImageSignature('a', []) > 0"
+    ((*_, last),) = noted(tmp_path, f'{text}  validations: [{{expression: "{expression}"}}]\n')
+    assert (last if last.startswith("note") else "") == note
 
 
 def test_the_order_of_the_arguments_of_a_generator(tmp_path):
