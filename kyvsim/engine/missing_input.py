@@ -256,6 +256,21 @@ _REMEDIES: Final = (
         ),
     ),
     (
+        r"Invalid type for: ",
+        (
+            "the function takes another type: convert the argument first, as with `to_string`, "
+            "`to_number`, `keys` or `values`"
+        ),
+    ),
+    (
+        r"unknown function: (\w+)",
+        "JMESPath and Kyverno have no function `{0}`: `kyvsim lint` checks all names",
+    ),
+    (
+        r"error parsing regexp: ",
+        "not a regular expression: write `.*` for `*` of a wildcard",
+    ),
+    (
         r"failed to decode patches: invalid state detected",
         (
             "a patch that begins with `[` is read as JSON: put its keys and strings in double "

@@ -71,6 +71,13 @@ _PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref
 """Node types whose values are not traced."""
 
 
+_INSTEAD: Final[Mapping[str, str]] = {
+    "default": ": a default is `a || 'b'`",
+    **dict.fromkeys(("len", "size", "count"), ": did you mean `length`?"),
+}
+"""Functions of other languages that have another name in JMESPath."""
+
+
 def impossible_calls(expression: str) -> Iterator[str]:
     """Yield why function calls in an expression always fail, whatever their arguments are.
 
@@ -88,7 +95,8 @@ def impossible_calls(expression: str) -> Iterator[str]:
             name = node["value"]
             function = function_named(name)
             if function is None:
-                yield f"unknown function `{name}`{likely(name, functions())}"
+                hint = _INSTEAD.get(name) or likely(name, functions())
+                yield f"unknown function `{name}`{hint}"
             elif refusal := function.refusal(len(children)):
                 yield refusal
 

@@ -211,6 +211,21 @@ ABSENT = "{{ request.object.metadata.labels.a }}"
             "the argument is null, as when a field is absent: give it a default",
         ),
         (
+            classic(deny("{{ contains(request.object.metadata, 'a') }}", "Equals", True)),
+            "error",
+            "the function takes another type: convert the argument first",
+        ),
+        (
+            classic(deny("{{ lower(request.object.metadata.name) }}", "Equals", "a")),
+            "error",
+            "JMESPath and Kyverno have no function `lower`",
+        ),
+        (
+            classic(deny("{{ regex_match('*', request.object.metadata.name) }}", "Equals", True)),
+            "error",
+            "not a regular expression: write `.*` for `*` of a wildcard",
+        ),
+        (
             classic("mutate: {patchesJson6902: '[{op: add, path: /a, value: b}]'}"),
             "error",
             "a patch that begins with `[` is read as JSON: put its keys and strings in double",

@@ -104,6 +104,8 @@ FIRES_FUNCTION_CALLS = [
     (says("{{ split('a') }}"), "function `split` takes 2 arguments, not 1"),
     (says("{{ not_null() }}"), "function `not_null` takes at least 1 argument, not 0"),
     (says("{{ {{ nope(a) }} }}"), "unknown function `nope`"),
+    (says("{{ a | default('x') }}"), "unknown function `default`: a default is `a || 'b'`"),
+    (says("{{ size(a) }}"), "unknown function `size`: did you mean `length`?"),
     (
         {"context": [{"name": "x", "variable": {"jmesPath": "to_uper(a)"}}]},
         "unknown function `to_uper`: did you mean `to_upper`?",

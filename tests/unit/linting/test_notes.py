@@ -62,7 +62,7 @@ def test_a_key_of_a_context_entry(tmp_path):
 
 
 def test_a_variable_that_is_broken_otherwise(tmp_path):
-    assert noted(tmp_path, denies('"{{ request.object.a[ }}"')) == []
+    assert noted(tmp_path, denies('"{{ request.object..a }}"')) == []
 
 
 def test_a_helm_template(tmp_path):
@@ -102,6 +102,11 @@ def mutates(operation):
     ("text", "code", "end"),
     [
         (denies('"{{ request.object.data.a || 0 }}"'), "KV112", "write `` `0` ``"),
+        (denies('"{{ a > 0 ? `1` : `2` }}"'), "KV112", "write `a && b || c`"),
+        (denies("\"{{ request.object.a ?? 'x' }}\""), "KV112", "a default is `a || 'b'`"),
+        (denies("\"{{ request.name == 'a' AND a }}\""), "KV112", "are `&&`, `||` and `!`"),
+        (denies("\"{{ to_upper('(' }}\""), "KV112", "is not closed, or closed twice"),
+        (denies('"{{ serviceAccount }}"'), "KV112", "did you mean `serviceAccountName`?"),
         (mutates("{op: set, path: /data/a, value: b}"), "KV132", "`replace`, `test`"),
         (
             mutates("{op: add, path: /data/a}"),

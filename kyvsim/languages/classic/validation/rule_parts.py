@@ -183,11 +183,14 @@ _KEY = (
 _BARE_NUMBER = r"(?:[<>]=?|[!=]=|\|\||&&)\s*(\d+(?:\.\d+)?)(?![\w`])"
 
 
+_CHOICES = (
+    (r"\?\?", "a default is `a || 'b'`"),
+    (r"(?<!\[)\?.*:", "JMESPath has no `a ? b : c`: write `a && b || c`"),
+)
 _OTHERS = (
     (r"^\s*\w+(?:-\w+)+", "a name with `-` needs double quotes"),
-    (r"(?<!\[)\?.*:", "JMESPath has no `a ? b : c`: write `a && b || c`"),
     (r"\.\d", "an element of a list is in brackets: `[0]`"),
-    (r"\s(?:and|or|not)\s|^\s*not\s", "the operators are `&&`, `||` and `!`"),
+    (r"(?i)\s(?:and|or|not)\s|^\s*not\s", "the operators are `&&`, `||` and `!`"),
     (r"\sin\s", "a list is searched with `contains(list, value)`"),
     (r"(?<![=!<>])=(?!=)", "equality is `==`"),
     (r"\s[-+*/%]\s", "arithmetic is done by functions, such as `add`, `subtract` and `multiply`"),
@@ -198,6 +201,12 @@ _OTHERS = (
 
 def note_on_syntax(text: str) -> str:
     """Return how to write what cannot be parsed, or ""."""
+    bare = re.sub("'[^']*'|`[^`]*`", "", text)
+    choice = next((f"note: {note}" for sign, note in _CHOICES if re.search(sign, bare)), "")
+    if choice:
+        return choice
+    if any(bare.count(pair[0]) != bare.count(pair[1]) for pair in ("()", "[]", "{}")):
+        return "note: a bracket or parenthesis is not closed, or closed twice"
     number = re.search(_BARE_NUMBER, text)
     if number:
         return f"note: numbers are in backticks in JMESPath: write `` `{number[1]}` ``"

@@ -177,13 +177,16 @@ def _note(data: object, path: Path) -> str:
 _UNKNOWN_NAME = r": variable [^\w ]*(?P<name>\w+).* must match regex "
 
 
+_ACCOUNT = ("serviceAccountName", "serviceAccountNamespace")
+
+
 def _note_on_name(rule: RuleNode, message: str) -> str:
     """Return how to provide the name with which a forbidden variable begins, or ""."""
     found = re.search(_UNKNOWN_NAME, message)
     if found is None:
         return ""
     name = found["name"]
-    if name in {"serviceAccountName", "serviceAccountNamespace"}:
+    if name in _ACCOUNT:
         return f"note: background scans know no user: set `background: false` to read `{name}`"
     if name in {"object", "oldObject", "operation", "userInfo"}:
         return f"note: write `request.{name}`"
@@ -194,7 +197,7 @@ def _note_on_name(rule: RuleNode, message: str) -> str:
         return f"note: the values of a ConfigMap are in `{name}.data`"
     if name in entries or name == "request":
         return ""
-    hint = likely(name, (*entries, "request", "element", "images"))
+    hint = likely(name, (*entries, "request", "element", "images", *_ACCOUNT))
     return f"note: there is no `{name}`{hint or ': add a `context` entry with this name'}"
 
 
