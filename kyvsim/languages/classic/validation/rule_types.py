@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
 from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck
@@ -199,14 +200,14 @@ def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                 " \u2018Audit\u2019 failure action"
             )
             yield subject.error((*image.path, "mutateDigest"), "KV139", text)
-        for text in _image_problems(image):
-            yield subject.error(image.path, "KV140", place + text)
+        for path, text in _image_problems(image):
+            yield subject.error(path, "KV140", place + text)
 
 
-def _image_problems(image: "ImageVerification") -> Iterator[str]:
-    """Yield the problems of an entry, each beginning with the path below it."""
+def _image_problems(image: "ImageVerification") -> Iterator[tuple[Path, str]]:
+    """Yield the paths and problems of an entry, each beginning with the path below it."""
     if not image.image_references:
-        yield ": Invalid value: An image reference is required"
+        yield image.path, ": Invalid value: An image reference is required"
     for index, attestation in enumerate(image.attestations):
         for at, attestors in enumerate(attestation.attestors):
             yield from _set_problems(attestors, f".attestations[{index}].attestors[{at}]")
@@ -219,16 +220,20 @@ def _image_problems(image: "ImageVerification") -> Iterator[str]:
             for field, authority in (("Keyless", entry.keyless), ("Keys", entry.keys)):
                 if authority:
                     text = f"{field} field is not allowed for type notary"
-                    yield f".attestors: Invalid value: {text}"
+                    yield entry.path, f".attestors: Invalid value: {text}"
 
 
-def _set_problems(attestors: "AttestorSet", place: str) -> Iterator[str]:
+def _set_problems(attestors: "AttestorSet", place: str) -> Iterator[tuple[Path, str]]:
     if attestors.required is not None and attestors.required > len(attestors.entries):
-        yield f"{place}: Invalid value: Count cannot exceed length of entries"
+        path = (*attestors.path, "count")
+        yield path, f"{place}: Invalid value: Count cannot exceed length of entries"
     if not attestors.entries:
-        yield f"{place}: Invalid value: An entry is required"
+        yield attestors.path, f"{place}: Invalid value: An entry is required"
     for index, entry in enumerate(attestors.entries):
-        yield from _attestor_problems(entry, f"{place}.entries[{index}]")
+        for text in _attestor_problems(entry, f"{place}.entries[{index}]"):
+            yield entry.path, text
+        if entry.attestor is not None:
+            yield from _set_problems(entry.attestor, f"{place}.entries[{index}].attestor")
 
 
 def _attestor_problems(entry: "Attestor", place: str) -> Iterator[str]:
@@ -250,8 +255,6 @@ def _attestor_problems(entry: "Attestor", place: str) -> Iterator[str]:
             yield f"{place}.keyless: Invalid value: Either Rekor URL or roots are required"
         if keyless.rekor is not None and not keyless.rekor.url:
             yield f"{place}.keyless: Invalid value: An URL is required"
-    if entry.attestor is not None:
-        yield from _set_problems(entry.attestor, f"{place}.attestor")
 
 
 # upstream: api/kyverno/v1/{rule,common}_types.go, pkg/pss/utils/mapping.go

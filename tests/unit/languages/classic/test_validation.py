@@ -553,7 +553,7 @@ def test_a_sound_policy_passes():
             images({**AUDIT, "attestors": [{"entries": [{}]}]}),
             {},
             "KV140",
-            "spec/rules/0/verifyImages/0",
+            "spec/rules/0/verifyImages/0/attestors/0/entries/0",
             (
                 "spec.rules[0].verifyImages[0].attestors[0].entries[0]: Invalid value: keys,"
                 " certificates, keyless, or a nested attestor is required"
