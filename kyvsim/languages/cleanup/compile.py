@@ -37,7 +37,7 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Path, object_key
-from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
+from kyvsim.languages.classic.validation.match_blocks import block_problems, user_problems
 from kyvsim.languages.classic.validation.rule_parts import note_on_syntax, syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
@@ -74,7 +74,7 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
     tree = policy.rules[0].tree
     for block in filter(None, (tree.match, tree.exclude)):
         problems = block_problems(block, namespaced=bool(policy.namespace))
-        yield from list(user_fields(block)) or (one.message for one in problems)
+        yield from list(user_problems(block)) or (one.message for one in problems)
     yield from (message for message, *_ in variable_problems(policy))
 
 

@@ -38,7 +38,7 @@ from kyvsim.languages.classic.admission import (
 from kyvsim.languages.classic.validation.match_blocks import (
     block_problems,
     check_wildcard_kinds,
-    user_fields,
+    user_problems,
 )
 from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, each_rule
@@ -446,7 +446,7 @@ _DISABLED = "PolicyException resources would not be processed until it is enable
 def exception_problems(exception: PolicyException, spec: Json) -> Iterator[str]:
     """Yield the problems of an exception, each as `field: what: why`."""
     if spec.get("background") is not False:
-        yield from user_fields(exception.match)
+        yield from user_problems(exception.match)
     for problem in block_problems(exception.match, namespaced=False):
         yield problem.message
     for index, entry in enumerate(exception.exceptions):

@@ -46,13 +46,18 @@ def block_problems(block: MatchBlock, *, namespaced: bool) -> Iterator[BlockProb
         yield from _resource_problems(one, namespaced=namespaced)
 
 
-def user_fields(block: MatchBlock) -> Iterator[str]:
-    """Yield the fields of a block that depend on the user, as upstream's error messages."""
+def user_fields(block: MatchBlock) -> Iterator[Path]:
+    """Yield the paths of the fields of a block that depend on the user."""
     for one in block.filters:
         for criterion in criteria_of(one):
             if criterion.without_user:
-                place = path_text((*one.path, criterion.field))
-                yield f"{place}: Forbidden: Usage of user info is forbidden"
+                yield (*one.path, criterion.field)
+
+
+def user_problems(block: MatchBlock) -> Iterator[str]:
+    """Yield upstream's error messages about the fields of a block that depend on the user."""
+    for path in user_fields(block):
+        yield f"{path_text(path)}: Forbidden: Usage of user info is forbidden"
 
 
 def _user_problems(one: ResourceFilter) -> Iterator[BlockProblem]:
