@@ -140,4 +140,22 @@ def unreadable_schedules(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         number = len(schedule.split())
         if 1 < number != _FIELDS:
             text = f"{text}: it has {number} fields instead of minute, hour, day, month and weekday"
+        elif number == _FIELDS:
+            text = f"{text}{_wrong_field(schedule.split())}"
         yield warn(document, "KV234", text, ("spec", "schedule"))
+
+
+_FIELDS_OF_CRON = (
+    *(("minute", "0-59"), ("hour", "0-23"), ("day", "1-31"), ("month", "1-12 or JAN-DEC")),
+    ("weekday", "0-6 or SUN-SAT"),
+)
+
+
+def _wrong_field(fields: list[str]) -> str:
+    """Return which of the fields of a schedule is wrong, as the end of a message."""
+    for index, (name, values) in enumerate(_FIELDS_OF_CRON):
+        alone = ["*"] * len(fields)
+        alone[index] = fields[index]
+        if not is_standard_schedule(" ".join(alone)):
+            return f": its {name} is `{fields[index]}`, but may only be {values}"
+    return ""

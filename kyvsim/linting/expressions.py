@@ -71,6 +71,9 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
     for condition in nodes:
         if isinstance(condition, Conditions):
             for group in condition.groups:
+                for path in _any_bound(group.any or ()):
+                    text = "one of these conditions is true for every value: write `all`"
+                    yield warn(document, "KV222", text, path)
                 for path in _complementary(group.any or ()):
                     text = (
                         "one of these conditions is true for every value: a value that differs "
@@ -132,6 +135,8 @@ _LABEL = re.compile(
     r"request\.(?:object|oldObject)\.metadata\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^']*')?"""
 )
+_REGEX = re.compile(r"\^.+|.*(?:\.[*+]|\[[^\]]+\][*+]|\\[.dws]).*\$")
+"""What no value of a field looks like."""
 _COMPARISON = re.compile(r"\s*(([<>])(=?))\s*(\d[\w.]*)\s*")
 _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("Equal", "Equals"), "AnyIn"),
@@ -173,6 +178,12 @@ def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tup
         written = json.dumps(value)
         samples = ("", "x", written)
         why = f"labels and annotations are strings (write `'{written}'` in quotes)"
+    elif isinstance(value, str) and _REGEX.fullmatch(value):
+        samples = ("", "x")
+        why = (
+            f"`{value}` is not a regular expression, but a wildcard with `*` and `?` (write "
+            f"`regex_match('{value}', …)` in the key, and `true` as the value)"
+        )
     elif isinstance(value, str) and (sign := _COMPARISON.fullmatch(value)):
         written, order_sign, equals, rest = sign.groups()
         samples = (0, "0", 1 << 31, str(1 << 31), rest)
@@ -254,6 +265,7 @@ def exclusive_conditions(policy: Policy) -> Iterator[Diagnostic]:
 
 def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
     """Yield the first condition on each key that another one in the list excludes."""
+    yield from _crossed(conditions)
     words: dict[str, str] = {}
     for one in conditions:
         expression = _expression(one.key)
@@ -271,6 +283,45 @@ def _exclusive(conditions: list[Condition]) -> Iterator[tuple[Path, str]]:
             )
             yield one.path, text
             del words[expression]
+
+
+_BOUNDS = re.compile(r"(?:Duration)?(Greater|Less)Than(OrEquals)?")
+
+
+def _bounds(conditions: Iterable[Condition]) -> Iterator[tuple[Condition, str, bool, str]]:
+    """Yield the comparisons with a constant: expression, whether it is a lower bound, its value."""
+    for one in conditions:
+        sign = _BOUNDS.fullmatch(one.operator)
+        whole = VARIABLE.fullmatch(one.key.strip()) if isinstance(one.key, str) else None
+        is_constant = isinstance(one.value, str | int | float) and not is_open(one.value)
+        if sign and whole and is_constant and "random(" not in whole[2]:
+            yield one, expression_of(whole[2]), sign[1] == "Greater", str(one.value)
+
+
+def _crossed(conditions: Iterable[Condition]) -> Iterator[tuple[Path, str]]:
+    """Yield a condition that requires less than another one does, which requires more."""
+    seen: dict[tuple[str, bool], str] = {}
+    for one, expression, is_lower, value in _bounds(conditions):
+        other = seen.get((expression, not is_lower))
+        low, high = (value, other) if is_lower else (other, value)
+        if low is not None and high is not None and (order(low, high) or 0) > 0:
+            text = (
+                f"the conditions are never true together: nothing is greater than `{low}` and less "
+                f"than `{high}` (write `any` instead of `all`)"
+            )
+            yield one.path, text
+        seen.setdefault((expression, is_lower), value)
+
+
+def _any_bound(conditions: Iterable[Condition]) -> Iterator[Path]:
+    """Yield the path of a condition that is true for all values for which another one is not."""
+    seen: dict[tuple[str, bool], str] = {}
+    for one, expression, is_lower, value in _bounds(conditions):
+        other = seen.get((expression, not is_lower))
+        low, high = (value, other) if is_lower else (other, value)
+        if low is not None and high is not None and (order(low, high) or 0) < 0:
+            yield one.path
+        seen.setdefault((expression, is_lower), value)
 
 
 def _expression(key: object) -> str:

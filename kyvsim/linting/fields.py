@@ -8,7 +8,9 @@ from functools import lru_cache
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
+from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.validation import required_problems
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.languages.classic.validation.rule_parts import is_open
@@ -35,6 +37,7 @@ from kyvsim.schema.merge_types import (
     NUMERIC,
     STRING,
     FindType,
+    MapType,
     NoTypesError,
     Type,
     resolve,
@@ -263,9 +266,9 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
     )
     for policy, rule, pattern, elements in written:
         types = _types_at(elements, types_matched(rule.tree.match, find, kinds))
-        for path, code, text in _unfitting(pattern.root, types) if types else ():
+        for path, code, text in unfitting_parts(pattern.root, types) if types else ():
             yield warn(policy.document, code, text, path)
-        for path, hint in _unknown(pattern.root, types) if types else ():
+        for path, hint in unknown_parts(pattern.root, types) if types else ():
             key = path[-1]
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
             if elements:
@@ -273,7 +276,7 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
             yield warn(policy.document, "KV225", text, path)
 
 
-def _unfitting(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str, str]]:
+def unfitting_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str, str]]:
     """Yield the parts of a pattern or patch that no value of the types can match."""
     maps = [one.mapping for one in types if one.mapping is not None]
     lists = [one.sequence for one in types if one.sequence is not None]
@@ -285,13 +288,13 @@ def _unfitting(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Pa
             refs = [one.fields.get(entry.key, one.others) for one in maps]
             inner = [resolve(ref) for ref in refs if ref is not None]
             if inner and entry.anchor != NEGATION:
-                yield from _unfitting(entry.value, inner)
+                yield from unfitting_parts(entry.value, inner)
     elif isinstance(pattern, PatternList):
         if types and not lists:
             yield pattern.path, "KV350", "this field is not a list: remove the `-`"
         inner = [resolve(one.element) for one in lists]
         for item in pattern.items if inner else ():
-            yield from _unfitting(item, inner)
+            yield from unfitting_parts(item, inner)
     elif isinstance(pattern, PatternLeaf) and types and not is_open(pattern.data):
         problem = _never(pattern, types)
         if problem:
@@ -319,8 +322,11 @@ def _never(leaf: PatternLeaf, types: Sequence[Type]) -> str:
     return value_problem(types, operands)
 
 
+ENCODED = "base64"
+"""The scalar of the data of Secrets, which are strings in merges."""
 _NOUNS: Mapping[str, tuple[tuple[type, ...], str]] = {
     STRING: ((str,), "a string"),
+    ENCODED: ((), "base64 (plain text is in `stringData`)"),
     NUMERIC: ((int, float), "a number"),
     BOOLEAN: ((bool,), "a boolean"),
 }
@@ -335,7 +341,7 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
     for policy in policies:
         for rule in policy.rules:
             for pattern, types in _written_parts(rule, find, kinds):
-                for path, noun in _mistyped(pattern.root, types):
+                for path, noun in mistyped_parts(pattern.root, types):
                     anchor = parse_anchor(str(path[-1]))
                     name = anchor.key if anchor else path[-1]
                     how = f"{noun}, in quotes" if noun == "a string" else noun
@@ -345,9 +351,23 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                     yield warn(policy.document, "KV327", text, path, fix=fix)
                 if rule.tree.generate is None:
                     continue
-                for path, hint in _unknown(pattern.root, types):
+                for path, hint in unknown_parts(pattern.root, types):
                     text = f"the generated kind does not have the field `{path[-1]}` here{hint}"
                     yield warn(policy.document, "KV225", text, path)
+
+
+def incomplete_objects(policy: Policy) -> Iterator[Diagnostic]:
+    """KV327: a generated object without a field that an API server requires."""
+    for rule in policy.rules:
+        section = rule.tree.generate
+        made = [section.target, *(one.target for one in section.foreach or ())] if section else []
+        for target in made:
+            if isinstance(target.data, dict):
+                head = {"apiVersion": target.api_version, "kind": target.kind}
+                for problem in required_problems({**target.data, **head}):
+                    field, _, why = problem.partition(": ")
+                    text = f"an API server rejects this object: `{field}`: {why}"
+                    yield warn(policy.document, "KV327", text, (*target.path, "data"))
 
 
 def _written_parts(
@@ -355,11 +375,7 @@ def _written_parts(
 ) -> Iterator[tuple[Pattern, tuple[Type, ...]]]:
     """Yield the patches and generated data of a rule, with the types of their objects."""
     if rule.tree.mutate:
-        targets = rule.tree.mutate.targets
-        types = types_matched(rule.tree.match, find, kinds)
-        if targets is not None:
-            found = [type_named(one.api_version, one.kind, find) for one in targets]
-            types = tuple(one for one in found if one) if all(found) else ()
+        types = types_mutated(rule, find, kinds)
         for patch in patches(rule.tree) if types else ():
             yield patch, types
     section = rule.tree.generate
@@ -369,6 +385,15 @@ def _written_parts(
         data = read_pattern(target.data, (*target.path, "data"))
         if found_type and data:
             yield data, (found_type,)
+
+
+def types_mutated(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, ...]:
+    """Return the types of the objects that a mutate rule changes; () if some are unknown."""
+    targets = rule.tree.mutate.targets if rule.tree.mutate else None
+    if targets is None:
+        return types_matched(rule.tree.match, find, kinds)
+    found = [type_named(one.api_version, one.kind, find) for one in targets]
+    return tuple(one for one in found if one) if all(found) else ()
 
 
 def patches(rule: RuleNode) -> Iterator[Pattern]:
@@ -383,30 +408,48 @@ def patches(rule: RuleNode) -> Iterator[Pattern]:
 def type_named(api_version: str, kind: str, find: FindType) -> Type | None:
     """Return the type of a kind; None if it is unknown."""
     try:
-        return find(api_version, kind)
+        found = find(api_version, kind)
     except NoTypesError:
         return None
+    return _with_encoded_data(found) if kind == "Secret" and found else found
 
 
-def _mistyped(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
+def _with_encoded_data(secret: Type) -> Type:
+    if secret.mapping is None:
+        return secret
+    data = Type(mapping=MapType({}, Type(ENCODED), atomic=False))
+    fields = {**secret.mapping.fields, "data": data}
+    return secret._replace(mapping=secret.mapping._replace(fields=fields))
+
+
+def mistyped_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
     """Yield the path of each value that no type allows, and the right type."""
     if isinstance(pattern, PatternList):
         inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
         for item in pattern.items if inner else ():
-            yield from _mistyped(item, inner)
+            yield from mistyped_parts(item, inner)
     elif isinstance(pattern, PatternMap):
         maps = [one.mapping for one in types if one.mapping is not None]
         for entry in pattern.entries if maps else ():
             refs = [one.fields.get(entry.key, one.others) for one in maps]
             inner = [resolve(ref) for ref in refs if ref is not None]
             if inner and entry.anchor in {None, ADDITION}:
-                yield from _mistyped(entry.value, inner)
+                yield from mistyped_parts(entry.value, inner)
     elif len({one.scalar for one in types}) == 1 and isinstance(pattern, PatternLeaf):
         scalar, value = types[0].scalar, pattern.data
         fitting, noun = _NOUNS.get(scalar, ((), ""))
         is_plain = not any(one.sequence or one.mapping for one in types) and value is not None
-        if noun and is_plain and type(value) not in fitting and not is_open(value):
+        if not noun or not is_plain or type(value) in fitting or is_open(value):
+            return
+        if scalar != ENCODED or not _is_base64(value):
             yield pattern.path, noun
+
+
+def _is_base64(value: Json) -> bool:
+    try:
+        return isinstance(value, str) and decode_base64(value) is not None
+    except Base64Error:
+        return False
 
 
 _PATH = re.compile(
@@ -506,12 +549,12 @@ def of_kind(found: Type, kind: str) -> Type:
     return found._replace(mapping=found.mapping._replace(fields=fields))
 
 
-def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
+def unknown_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
     """Yield the path of each field that no type has, and what is meant, or ""."""
     if isinstance(pattern, PatternList):
         inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
         for item in pattern.items if inner else ():
-            yield from _unknown(item, inner)
+            yield from unknown_parts(item, inner)
     elif isinstance(pattern, PatternMap):
         maps = [one.mapping for one in types if one.mapping is not None]
         for entry in pattern.entries if maps else ():
@@ -520,7 +563,7 @@ def _unknown(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path
             refs = [one.fields.get(entry.key, one.others) for one in maps]
             inner = [resolve(ref) for ref in refs if ref is not None]
             if inner:
-                yield from _unknown(entry.value, inner)
+                yield from unknown_parts(entry.value, inner)
             else:
                 known = {field for one in maps for field in one.fields}
                 yield entry.path, field_hint(entry.key, known, types)

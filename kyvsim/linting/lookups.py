@@ -18,8 +18,9 @@ from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
-from kyvsim.model.policy import Policy
-from kyvsim.policy.images import Keyless
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys
+from kyvsim.policy.nodes import Node
 from kyvsim.policy.tree import ApiCallEntry, ContextEntry
 
 _REQUEST_FIELDS = frozenset(
@@ -38,11 +39,12 @@ _NEAR = 0.75
 
 
 def unknown_names(policy: Policy) -> Iterator[Diagnostic]:
-    """KV328: a field that requests do not have, or a typo of `element` or `request`.
+    """KV328: a field that requests do not have, a typo of `element`, or `predicate`.
 
     upstream: k8s.io/api admission/v1 types.go, pkg/engine/context/context.go
     """
     for rule in policy.rules:
+        yield from _of_predicates(policy, rule)
         written = joined_texts(rule)
         if "request" not in written and "element" not in written:
             continue
@@ -71,6 +73,47 @@ def _unknown_name(expression: str, entries: set[str]) -> str:
             hint = f": did you mean `{near}`?" if near else ""
             return f"users have no field `{inner}` (only {listed(_USER_FIELDS)}){hint}"
     return ""
+
+
+def bodies_of_calls(policy: Policy) -> Iterator[Diagnostic]:
+    """KV352: `data` that is not sent, since the method is GET, or a POST without data.
+
+    upstream: pkg/engine/apicall/executor.go; an API server creates no object without a body
+    """
+    for rule in policy.rules:
+        for entry in nodes_of(rule):
+            if not isinstance(entry, ApiCallEntry):
+                continue
+            method, path = entry.call.get("method", "GET"), (*entry.path, "apiCall")
+            if entry.call.get("data") and method == "GET":
+                text = "`data` is only sent with `method: POST`, and the default is GET"
+                yield warn(policy.document, "KV352", text, (*path, "data"))
+            elif method == "POST" and not entry.call.get("data") and not entry.service:
+                text = (
+                    "an API server rejects a POST without `data`: add it, or use GET to read "
+                    "objects"
+                )
+                yield warn(policy.document, "KV352", text, (*path, "method"))
+
+
+_OF_PREDICATE = re.compile(r"\s*predicate\.([\w.]+)")
+
+
+def _of_predicates(policy: Policy, rule: Rule) -> Iterator[Diagnostic]:
+    """Yield `predicate` in conditions of attestations, whose variables are the predicate's fields.
+
+    upstream: pkg/engine/internal/utils.go `EvaluateConditions`
+    """
+    nodes = nodes_of(rule) if rule.tree.verify_images else ()
+    attested = [(*one.path, "conditions") for one in nodes if isinstance(one, Attestation)]
+    for path, expression in expressions_in(texts_of(rule)) if attested else ():
+        found = _OF_PREDICATE.match(expression)
+        if found and any(path[: len(one)] == one for one in attested):
+            text = (
+                "`predicate` has no value: the fields of the predicate are variables themselves "
+                f"(write `{found[1]}`)"
+            )
+            yield warn(policy.document, "KV328", text, path)
 
 
 _API_PATH = re.compile(
@@ -208,6 +251,44 @@ def expressions_as_identities(policy: Policy) -> Iterator[Diagnostic]:
                     changes = (change(policy.document, ChangeKind.KEY, path, meant),)
                     fix = Fix(f"use {meant}", changes)
                     yield warn(policy.document, "KV309", problem, path, fix=fix)
+
+
+def unusable_keys(policy: Policy) -> Iterator[Diagnostic]:
+    """KV353: a key, certificate or issuer that no signature can have, as it has the wrong form.
+
+    upstream: pkg/image/verifiers/cpol/cosign/cosign.go; sigstore pkg/signature/keys.go, which
+    reads other keys from files of Kyverno's container; OpenID Connect, whose issuers are URLs
+    """
+    for rule in policy.rules:
+        for one in nodes_of(rule) if rule.tree.verify_images or rule.tree.validate else ():
+            for field, text, problem in _form_problems(one):
+                if not is_open(text):
+                    yield warn(policy.document, "KV353", problem, (*one.path, field))
+
+
+def _form_problems(one: Node) -> Iterator[tuple[str, str, str]]:
+    """Yield field, text and problem of keys and identities."""
+    if isinstance(one, Keys):
+        text = one.public_keys.strip()
+        if text and not text.startswith(("-----BEGIN", "/")) and "://" not in text:
+            problem = (
+                "this is neither a public key nor a URI: write the key itself, from `-----BEGIN "
+                "PUBLIC KEY-----` on, or `k8s://NAMESPACE/SECRET`; a policy cannot read files"
+            )
+            yield "publicKeys", text, problem
+        if one.kms and "://" not in one.kms:
+            yield "kms", one.kms, "this is not the URI of a key, such as `awskms:///alias/NAME`"
+    elif isinstance(one, Certificates):
+        for field, text in (("cert", one.cert), ("certChain", one.cert_chain)):
+            if text and not text.strip().startswith(("-----BEGIN", "/")) and "://" not in text:
+                problem = (
+                    "this is not a certificate: write it from `-----BEGIN CERTIFICATE-----` on"
+                )
+                yield field, text, problem
+    elif isinstance(one, Keyless):
+        text = one.issuer
+        if text and "://" not in text and not text.startswith("*"):
+            yield "issuer", text, f"issuers are URLs: write `https://{text}`"
 
 
 def _reference_problem(text: str) -> str:

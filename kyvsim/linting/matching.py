@@ -16,12 +16,14 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
 from kyvsim.languages.classic.validation.rule_parts import is_open, mask_variables
+from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.linting.fields import kinds_served
 from kyvsim.linting.patterns import are_apart
 from kyvsim.linting.references import target_kinds
 from kyvsim.linting.traversal import nodes_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
@@ -130,6 +132,13 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
     for override in overrides:
         path, names = (*override.path, "namespaces"), override.namespaces or ()
         yield from _bad_texts(policy.document, path, names, _NOT_IN_NAMESPACES)
+        own = policy.namespace if policy.kind == "Policy" else ""
+        if own and names and not any(matches(one, own) for one in names):
+            text = (
+                f"a Policy only applies to its own namespace `{own}`, so this action is never "
+                "used: write a ClusterPolicy, or set `failureAction`"
+            )
+            yield warn(policy.document, "KV313", text, path)
 
 
 def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
@@ -138,6 +147,27 @@ def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Di
         for one in exception.match.filters:
             yield from _bad_names(exception.document, one)
             yield from _passed_kinds(exception.document, one)
+
+
+def refused_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV110, KV124, KV125, KV128: what a cluster rejects in an exception.
+
+    upstream: api/kyverno/v2/policy_exception_types.go `Validate`
+    """
+    for one in exceptions:
+        found = []
+        if (one.document.data.get("spec") or {}).get("background") is not False:
+            text = "background scans have no user: set `background: false`"
+            found += [("KV110", text, path) for path in user_fields(one.match)]
+        found += block_problems(one.match, namespaced=False)
+        found += [
+            ("KV128", text, control.path)
+            for control in one.pod_security
+            for text in exclusion_problems(control)
+        ]
+        for code, problem, path in found:
+            text = f"a cluster rejects this exception: {problem}"
+            yield warn(one.document, code, text, path)._replace(severity=Severity.ERROR)
 
 
 def _bad_names(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
@@ -330,11 +360,23 @@ def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         for one in rule.tree.filters:
             yield from _passed_kinds(policy.document, one)
+            if one.operations == ("CONNECT",) and one.kinds and not any(map(_connects, one.kinds)):
+                text = (
+                    "CONNECT requests are sent to subresources, which these kinds do not match: "
+                    f"write `{one.kinds[0]}/exec`, for example"
+                )
+                path = (*one.path, "resources", "operations")
+                yield warn(policy.document, "KV315", text, path)
         for path, api_version, kind in target_kinds(rule.tree):
             problem = _passed(f"{api_version}/{kind}".lstrip("/"), alone=True)
             if problem:
                 text = problem.replace("no request has", "no object has")
                 yield warn(policy.document, "KV315", text, path)
+
+
+def _connects(text: str) -> bool:
+    selector = parse_kind_selector(text)
+    return bool(selector.subresource) or has_wildcard(selector.kind)
 
 
 def _passed_kinds(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:

@@ -2,25 +2,37 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import (
+    is_open,
     mask_variables,
     operations_of,
     patch_operations,
 )
 from kyvsim.linting.cel_mutations import steps_of
 from kyvsim.linting.cel_policy import CelPolicy
-from kyvsim.linting.fields import patches
+from kyvsim.linting.fields import (
+    mistyped_parts,
+    patches,
+    types_mutated,
+    unfitting_parts,
+    unknown_parts,
+)
 from kyvsim.linting.traversal import nodes_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import place_in_text
+from kyvsim.policy.read import read_pattern
 from kyvsim.policy.rule import ForEachMutation, JsonPatch
-from kyvsim.policy.tree import PatternLeaf, PatternList, PatternMap
+from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap
 from kyvsim.policy.visit import walk
+from kyvsim.schema.hints import field_hint
+from kyvsim.schema.merge_types import DEDUCED, MapType, Type, metadata_type, resolve, type_finder
 
 _STRING_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
 
@@ -96,22 +108,56 @@ def _removes_elements(loop: ForEachMutation) -> bool:
     return "remove" in names and "add" not in names  # both leave the number of elements
 
 
-_TEXT = re.compile(r"/(?:[\w/]+/)?metadata/(?:labels|annotations)/([^/]+)")
+def mistyped_patches(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
+    """KV225, KV327, KV350: a JSON patch for a field or with a value that the kinds do not have."""
+    find = type_finder(kinds)
+    for policy in policies:
+        for rule in policy.rules:
+            found = [one for one in nodes_of(rule) if isinstance(one, JsonPatch)]
+            types = types_mutated(rule, find, kinds) if found else ()
+            # All objects have the same metadata.
+            types = types or (Type(mapping=MapType({"metadata": metadata_type()}, DEDUCED, False)),)
+            for patch in found:
+                for operation in operations_of(patch.text):
+                    path = operation.get("path")
+                    if not isinstance(path, str) or not path.startswith("/"):
+                        continue
+                    for code, text, at in _misfits(operation, path, types):
+                        yield _at_text(policy, patch, path, code, text, at)
 
 
-def values_of_texts(policy: Policy) -> Iterator[Diagnostic]:
-    """KV327 for labels and annotations that a JSON patch sets: all are strings."""
-    for rule in policy.rules:
-        for patch in nodes_of(rule) if rule.tree.mutate else ():
-            if not isinstance(patch, JsonPatch) or "/metadata/" not in patch.text:
-                continue
-            for operation in operations_of(patch.text):
-                path, value = operation.get("path"), operation.get("value")
-                found = _TEXT.fullmatch(path) if isinstance(path, str) else None
-                if found and isinstance(value, bool | int | float):
-                    name = found[1].replace("~1", "/")
-                    text = f"an API server rejects this value: `{name}` must be a string, in quotes"
-                    yield _at_text(policy, patch, found[0], "KV327", text)
+def _misfits(
+    operation: Mapping[str, Json], path: str, types: Sequence[Type]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield what the types do not allow: code, text, and the field of the operation."""
+    here = types
+    *_, last = steps = [one.replace("~1", "/").replace("~0", "~") for one in path[1:].split("/")]
+    for step in steps:
+        maps = [one.mapping for one in here if one.mapping is not None]
+        lists = [one.sequence for one in here if one.sequence is not None]
+        refs = [one.fields.get(step, one.others) for one in maps]
+        if not lists and maps and not any(refs) and step not in {"-", ""} and "{{" not in step:
+            hint = field_hint(step, {field for one in maps for field in one.fields}, here)
+            yield "KV225", f"none of the kinds of the rule has the field `{step}` here{hint}", ""
+        here = [resolve(one) for one in refs if one is not None]
+        here += [resolve(one.element) for one in lists]
+    if operation.get("op") not in {"add", "replace"} or not here or is_open(path):
+        return
+    value = read_pattern(operation.get("value"), ())
+    if value is None:
+        return
+    mistyped = [noun for _, noun in mistyped_parts(value.root, here)]
+    for noun in mistyped:
+        how = f"{noun}, in quotes" if noun == "a string" else noun
+        yield "KV327", f"an API server rejects this value: `{last}` must be {how}", "value"
+    is_nested = last == "-" and isinstance(value.root, PatternList)
+    nested = (
+        "`-` adds one element, which would be a list in the list: write the value without `[ ]`"
+    )
+    for _, code, text in () if mistyped else unfitting_parts(value.root, here):
+        yield code, nested if is_nested else text, "value"
+    for at, hint in unknown_parts(value.root, here):
+        yield "KV225", f"none of the kinds of the rule has the field `{at[-1]}` here{hint}", "value"
 
 
 _ELEMENT = re.compile(r"(.*)/(\d+)")
@@ -136,10 +182,13 @@ def _removals_of_moved_elements(policy: Policy, rule: Rule) -> Iterator[Diagnost
             removed[found[1]] = int(found[2])
 
 
-def _at_text(policy: Policy, patch: JsonPatch, path: str, code: str, text: str) -> Diagnostic:
-    """Return a warning at the position of a path in the text of a JSON patch."""
+def _at_text(
+    policy: Policy, patch: JsonPatch, path: str, code: str, text: str, after: str = ""
+) -> Diagnostic:
+    """Return a warning at the position of a path in the text of a JSON patch, or a word `after`."""
     found = warn(policy.document, code, text, patch.path)
     start = patch.text.find(path)
+    start = max(start, patch.text.find(after, start)) if after else start
     if start < 0:
         return found
     place = place_in_text(policy.document, patch.path, patch.text, start)
@@ -191,6 +240,27 @@ def _name_in_list(path: str) -> str:
         f"`{found[1]}` is a list, whose elements have an index and no name: write `{found[1]}/"
         "{{ elementIndex }}` in a `foreach`"
     )
+
+
+_DIRECTIVES = ("delete", "replace", "merge")
+
+
+def unknown_directives(policy: Policy) -> Iterator[Diagnostic]:
+    """KV326: a directive `$patch` that strategic merges do not have, which is added as a field.
+
+    upstream: sigs.k8s.io/kustomize/kyaml yaml/merge2
+    """
+    for rule in policy.rules:
+        for pattern in patches(rule.tree):
+            for one in walk(pattern.root):
+                if not isinstance(one, PatternEntry) or one.text != "$patch":
+                    continue
+                value = one.value.data
+                if not is_open(value) and value not in _DIRECTIVES:
+                    near = nearest(str(value), _DIRECTIVES, 0.5) or "delete"
+                    meant = f"did you mean `{near}`?" if value != "remove" else "write `delete`"
+                    text = f"`{value}` is not a directive ({listed(_DIRECTIVES)}): {meant}"
+                    yield warn(policy.document, "KV326", text, one.path)
 
 
 def names_without_anchor(policy: Policy) -> Iterator[Diagnostic]:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
@@ -48,106 +47,24 @@ _LATER = frozenset(
 """Nodes that evaluate all parts but the first one on another value."""
 
 
-_SWAPPED = re.compile(
-    r"(?P<name>regex_match|pattern_match)\(\s*(?:'\{\{[^']*\}\}'|[\w.\[\]\"@]+)\s*,\s*'(?P<second>[^']*)'"
-)
-_OF_REGEXES = re.compile(r"\.[*+]|^\^|\$$|\\[dwsb.]|\[[^\]]+\]")
-
-
-def swapped_arguments(policy: Policy) -> Iterator[Diagnostic]:
-    """KV336: a regular expression or wildcard as the second argument instead of the first.
-
-    upstream: pkg/engine/jmespath/functions.go `jpRegexMatch`, `jpPatternMatch`
-    """
-    for rule in policy.rules:
-        if "_match(" not in joined_texts(rule):
-            continue
-        for path, text, kind in texts_of(rule):
-            found = _SWAPPED.search(text) if kind is not TextKind.CEL else None
-            if found is None or "{{" in found["second"]:
-                continue
-            name, second = found["name"], found["second"]
-            is_regex = _OF_REGEXES.search(second) is not None
-            if is_regex if name == "regex_match" else has_wildcard(second):
-                what = "regular expression" if name == "regex_match" else "pattern"
-                message = (
-                    f"the first argument of `{name}` is the {what}, the second one the string: "
-                    f"write `{name}('{second}', …)`"
-                )
-                yield warn(policy.document, "KV336", message, path)
-
-
 _LISTS = frozenset({"projection", "filter_projection", "value_projection", "flatten"})
-_OF_IMAGES = frozenset(":/@")
-_EDGES = tuple(":/@.-")
-"""No name and no image begins or ends with these."""
-
-
-def parts_in_lists(policy: Policy) -> Iterator[Diagnostic]:
-    """KV339: `contains` with a part of a string, on a list, whose elements it compares as a whole.
-
-    upstream: kyverno/go-jmespath functions.go `jpfContains`
-    """
-    for rule in policy.rules:
-        if "contains(" not in joined_texts(rule):
-            continue
-        for path, text, kind in texts_of(rule):
-            if "contains(" not in text or kind is TextKind.CEL:
-                continue
-            expressions = [text] if kind is TextKind.QUERY else []
-            expressions += [expression_of(found) for _, found in VARIABLE.findall(text)]
-            for expression in expressions:
-                for problem in dict.fromkeys(_parts(expression)):
-                    yield warn(policy.document, "KV339", problem, path)
 
 
 def is_list(tree: Tree) -> bool:
     """Return whether the value of an expression is a list or null."""
     if tree["type"] == "subexpression":
-        return is_list(_trees(tree)[-1])
+        return is_list(trees(tree)[-1])
     return tree["type"] in _LISTS
 
 
-def _parts(expression: str) -> Iterator[str]:
-    try:
-        pending = [parse(expression, with_spans=True)]
-    except QuerySyntaxError:
-        return
-    while pending:
-        one = pending.pop()
-        children = _trees(one)
-        pending += children
-        if one["type"] != "function_expression" or one["value"] != "contains":
-            continue
-        if len(children) != 2 or not is_list(children[0]):
-            continue
-        part = children[1].get("value") if children[1]["type"] == "literal" else None
-        field = _last_field(children[0])
-        if not isinstance(part, str) or not _is_part(part, field):
-            continue
-        written = _written(expression, children[0])
-        yield (
-            f"`contains` compares `{part}` with whole elements of the list `{written}`: to search "
-            f"in each, write `{written} | [?contains(@, '{part}')] | length(@)`"
-        )
-
-
-def _last_field(tree: Tree) -> str:
+def last_field(tree: Tree) -> str:
     """Return the last field of a path; "" if it does not end with one."""
     while tree["type"] != "field":
-        below = _trees(tree)
+        below = trees(tree)
         if tree["type"] == "function_expression" or not below:
             return ""
         tree = below[-1]
     return str(tree["value"])
-
-
-def _is_part(text: str, field: str) -> bool:
-    """Return whether no element of a list of names or images is equal to a string."""
-    # Images without registry, tag and digest exist, but no rule is only about these.
-    is_word = field == "image" and bool(text) and _OF_IMAGES.isdisjoint(text)
-    is_cut = text.startswith(_EDGES) or text.endswith(_EDGES) or has_wildcard(text)
-    return is_word or (field in {"image", "name"} and is_cut)
 
 
 class _Problem(NamedTuple):
@@ -204,7 +121,7 @@ def _problems(expression: str, entries: tuple[ContextEntry, ...]) -> Iterator[_P
     pending = [(tree, True)]
     while pending:
         one, at_root = pending.pop()
-        kind, children = one["type"], _trees(one)
+        kind, children = one["type"], trees(one)
         pending += [
             (child, at_root and not (index and kind in _LATER) and kind != "expref")
             for index, child in enumerate(children)
@@ -220,11 +137,13 @@ def _problems(expression: str, entries: tuple[ContextEntry, ...]) -> Iterator[_P
             yield from _key_problems(children, entries)
 
 
-def _trees(tree: Tree) -> list[Tree]:
+def trees(tree: Tree) -> list[Tree]:
+    """Return the parts of an expression that are expressions."""
     return [one for one in tree["children"] if isinstance(one, dict)]
 
 
-def _written(expression: str, tree: Tree) -> str:
+def written_in(expression: str, tree: Tree) -> str:
+    """Return a part of an expression, parsed with spans, as written."""
     start, end = tree.get("span", (0, 0))
     return expression[start:end].strip()
 
@@ -233,7 +152,7 @@ def _default_problems(
     expression: str, left: Tree, right: Tree, entries: tuple[ContextEntry, ...] | None
 ) -> Iterator[_Problem]:
     """Yield the problems of `left || right`; `entries` is None if names are not those of a rule."""
-    written = _written(expression, right)
+    written = written_in(expression, right)
     if right["type"] == "field":
         name = right["value"]
         is_quoted = written.startswith('"')
@@ -255,7 +174,7 @@ def _default_problems(
         )
         yield _Problem("KV301", text, "|| []", "|| `[]`")
     elif _is_true(right, left) and _may_be_false(left, entries or ()):
-        shown = _written(expression, left)
+        shown = written_in(expression, left)
         text = (
             f"`|| {written}` also replaces the value false, so the result is always true: write "
             f"`{shown} != `false``, which is true for a missing value, too"
@@ -278,13 +197,13 @@ def _is_true(default: Tree, tree: Tree) -> bool:
     if default["type"] != "literal":
         return False
     return default["value"] is True or (
-        default["value"] == "true" and _last_field(tree) in _BOOLEANS
+        default["value"] == "true" and last_field(tree) in _BOOLEANS
     )
 
 
 def _may_be_false(tree: Tree, entries: tuple[ContextEntry, ...]) -> bool:
     """Return whether an expression is a comparison, or a field that may have the value false."""
-    kind, children = tree["type"], _trees(tree)
+    kind, children = tree["type"], trees(tree)
     if kind in {"comparator", "not_expression"}:
         return True
     if kind == "or_expression":
@@ -299,31 +218,31 @@ def _may_be_false(tree: Tree, entries: tuple[ContextEntry, ...]) -> bool:
 
 
 def _comparison_problems(expression: str, tree: Tree) -> Iterator[_Problem]:
-    left, right = _trees(tree)
+    left, right = trees(tree)
     for one, other in ((left, right), (right, left)):
         is_string = one["type"] == "literal" and isinstance(one["value"], str)
         counts = other["type"] == "function_expression" and other["value"] in _COUNTS
         if is_string and (tree["value"] in _ORDERS or counts):
-            written, value = _written(expression, one), one["value"]
+            written, value = written_in(expression, one), one["value"]
             result = "is null" if tree["value"] in _ORDERS else "never compares equal"
             advice = f": write `{value}` in backticks" if value.isdigit() else ""
             text = (
-                f"`{_written(expression, tree)}` {result}: {written} is a string, not a number"
+                f"`{written_in(expression, tree)}` {result}: {written} is a string, not a number"
                 f"{advice}"
             )
             yield _Problem("KV304", text, written if advice else "", f"`{value}`" if advice else "")
-    written = _written(expression, right)
+    written = written_in(expression, right)
     if right["type"] == "field" and written.startswith('"') and not _is_quoted(expression, left):
         yield _as_string(written, right["value"])
 
 
 def _is_quoted(expression: str, tree: Tree) -> bool:
-    return _written(expression, tree).startswith('"')
+    return written_in(expression, tree).startswith('"')
 
 
 def _argument_problems(expression: str, tree: Tree) -> Iterator[_Problem]:
-    for index, one in enumerate(_trees(tree)):
-        written = _written(expression, one)
+    for index, one in enumerate(trees(tree)):
+        written = written_in(expression, one)
         if one["type"] != "field" or not written.startswith('"'):
             continue
         name = one["value"]

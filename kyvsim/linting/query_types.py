@@ -1,6 +1,8 @@
 """Checks of JMESPath by the types of the fields that it reads."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
@@ -12,15 +14,23 @@ from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
-from kyvsim.linting.fields import type_named, types_matched
+from kyvsim.linting.fields import ENCODED, type_named, types_matched
+from kyvsim.linting.queries import last_field
 from kyvsim.linting.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.policy import Policy, PolicyException, Rule
-from kyvsim.model.source import Document
+from kyvsim.model.source import Document, place_in_text
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.rule import ForEachGeneration, ForEachMutation, ForEachValidation, MutateTarget
-from kyvsim.policy.tree import ApiCallEntry, Condition, ConfigMapEntry, ContextEntry, VariableEntry
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    Condition,
+    ConfigMapEntry,
+    ContextEntry,
+    ImageRegistryEntry,
+    VariableEntry,
+)
 from kyvsim.policy.visit import Text, TextKind, texts_within, walk
 from kyvsim.schema.hints import field_hint, value_problem
 from kyvsim.schema.merge_types import (
@@ -33,6 +43,7 @@ from kyvsim.schema.merge_types import (
     MapType,
     Type,
     TypeRef,
+    find_type,
     resolve,
     type_finder,
 )
@@ -40,14 +51,22 @@ from kyvsim.schema.merge_types import (
 _Types: TypeAlias = tuple[Type, ...]
 """The possible types of a value, such as those of the kinds of a rule; () if it is unknown."""
 _LOOPS = (ForEachValidation, ForEachMutation, ForEachGeneration)
-_READING = ("request.object.", "request.oldObject.", "element.", "target.", "apiCall", "configMap")
+_READING = (
+    *("request.object.", "request.oldObject.", "request.operation", "element", "target."),
+    *("apiCall", "configMap", "imageRegistry", "images."),
+)
 """Rules without these read nothing whose type is known."""
 _ON_LISTS = frozenset(
     {"index_expression", "flatten", "projection", "filter_projection", "value_projection"}
 )
 _EQUALITIES = frozenset({"eq", "ne"})
 _BOOLEAN = Type(BOOLEAN)
-_OPERATIONS = Type(STRING, values=("CREATE", "UPDATE", "DELETE", "CONNECT"))
+_ANY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_QUANTITY = "quantity"
+"""The scalar of amounts with units."""
+_ORDERING = frozenset({"max", "min", "sort", "max_by", "min_by", "sort_by"})
+_WITH_UNITS = ("cpu", "memory", "storage")
+_DECODING = frozenset({"x509_decode", "parse_json", "parse_yaml", "to_number"})
 _BY_NAME: Mapping[str, _Types] = {
     "string": (Type(STRING),),
     "number": (Type(NUMERIC),),
@@ -70,6 +89,56 @@ def _list_of(element: TypeRef) -> Type:
 
 def _map_of(fields: Mapping[str, TypeRef], others: TypeRef | None = None) -> Type:
     return Type(mapping=MapType(fields, others, atomic=False))
+
+
+def _strings(*names: str) -> dict[str, TypeRef]:
+    return dict.fromkeys(names, Type(STRING))
+
+
+_IMAGES_OF_GROUP = _map_of(
+    {},
+    _map_of(_strings("registry", "name", "path", "tag", "digest", "reference", "referenceWithTag")),
+)
+_IMAGES = _map_of(
+    dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _IMAGES_OF_GROUP),
+    _IMAGES_OF_GROUP,
+)
+"""The variable `images`: by group and container. upstream: pkg/utils/image/infos.go"""
+_IMAGE_DATA = _map_of(
+    {
+        **_strings("image", "resolvedImage", "registry", "repository", "identifier"),
+        "manifest": DEDUCED,
+        "manifestList": DEDUCED,
+        "configData": _map_of(
+            {
+                **_strings("architecture", "os", "created", "author"),
+                "config": _map_of(
+                    {
+                        **_strings("User", "WorkingDir", "StopSignal"),
+                        **dict.fromkeys(("Env", "Entrypoint", "Cmd"), _list_of(Type(STRING))),
+                        "Labels": _map_of({}, Type(STRING)),
+                    },
+                    DEDUCED,
+                ),
+            },
+            DEDUCED,
+        ),
+    }
+)
+"""An entry `imageRegistry`. upstream: pkg/engine/context/loaders/imagedata.go, OCI image-spec"""
+
+
+@lru_cache(maxsize=1)
+def _quantity() -> TypeRef | None:
+    """Return the reference of quantities in the table of types."""
+    found = find_type("v1", "ResourceQuota")
+    spec = resolve(found.mapping.fields["spec"]) if found and found.mapping else Type()
+    hard = resolve(spec.mapping.fields["hard"]) if spec.mapping else Type()
+    return hard.mapping.others if hard.mapping else None
+
+
+def _resolved(ref: TypeRef) -> Type:
+    return Type(_QUANTITY) if isinstance(ref, int) and ref == _quantity() else resolve(ref)
 
 
 class _Reader(NamedTuple):
@@ -99,7 +168,7 @@ class _Reader(NamedTuple):
         if tree["type"] == "or_expression":
             return (*found[0], *found[1]) if all(found) else ()
         if tree["type"] == "comparator":
-            self._compare(tree, found, parts)
+            self._compare(tree, found, parts, here)
         # Comparisons of values that have no order are null.
         is_boolean = tree["type"] == "not_expression" or tree.get("value") in _EQUALITIES
         return (_BOOLEAN,) if is_boolean else ()
@@ -119,8 +188,9 @@ class _Reader(NamedTuple):
     def _of_list(self, kind: str, parts: list[Tree], owner: _Types) -> _Types:
         """Return the types of an index, a slice or a projection of a value."""
         if kind == "value_projection":
-            self.types(parts[1], ())
-            return (_list_of(DEDUCED),)
+            refs = [one.mapping.others for one in owner if one.mapping and not one.mapping.fields]
+            values = tuple(_resolved(ref) for ref in refs if ref is not None)
+            return tuple(map(_list_of, self.types(parts[1], values))) or (_list_of(DEDUCED),)
         elements = self._elements(parts[0], owner)
         if kind == "index_expression":
             return owner if parts[1]["type"] == "slice" else elements
@@ -138,9 +208,10 @@ class _Reader(NamedTuple):
     def _field(self, tree: Tree, here: _Types) -> _Types:
         name = str(tree["value"])
         maps = [one.mapping for one in here if one.mapping is not None]
+        found = [_resolved(ref) for one in maps if (ref := one.fields.get(name, one.others))]
         if maps and not any(one.fields for one in maps):
-            return ()  # labels and the like: see KV305
-        found = [resolve(ref) for one in maps if (ref := one.fields.get(name, one.others))]
+            # Labels and the like: see KV305.
+            return tuple(one for one in found if one.mapping or one.scalar in {_QUANTITY, ENCODED})
         if here and not maps:
             owner = "a list" if any(one.sequence for one in here) else noun_of(here)
             instead = f": write `[].{name}`" if owner == "a list" else ""
@@ -158,10 +229,21 @@ class _Reader(NamedTuple):
             text = (
                 f"`{self._written(tree) or '@'}` is {noun_of(owner)}, not a list, so this is null"
             )
+            if any(one.mapping and not one.mapping.fields for one in owner):
+                text = f"{text}: write `.*` for the values of the map"
             self.problems.append(("KV350", text))
         return tuple(resolve(one.element) for one in lists)
 
-    def _compare(self, tree: Tree, found: list[_Types], parts: list[Tree]) -> None:
+    def _compare(self, tree: Tree, found: list[_Types], parts: list[Tree], here: _Types) -> None:
+        for part, types, other in zip(parts, found, found[::-1], strict=True):
+            if part["type"] == "field" and not types and _is_text(other) and _is_closed(here):
+                name = part["value"]
+                if not any(name in one.mapping.fields for one in here if one.mapping):
+                    text = (
+                        f"`{name}` is the name of a field, which does not exist here: write "
+                        f"`'{name}'` in single quotes for a string"
+                    )
+                    self.problems.append(("KV303", text))
         left, right = ({one.scalar for one in types} if types else {""} for types in found)
         kinds = {STRING, NUMERIC, BOOLEAN}
         if left <= kinds and right <= kinds and left.isdisjoint(right):
@@ -182,15 +264,21 @@ class _Reader(NamedTuple):
         elements = [
             resolve(one.sequence.element) for types in found for one in types if one.sequence
         ]
-        for one in parts:
-            if one["type"] == "expref":
-                self.types(one["children"][0], tuple(elements))
+        by = {
+            index: self.types(one["children"][0], tuple(elements))
+            for index, one in enumerate(parts)
+            if one["type"] == "expref"
+        }
         if function is None:
             return ()
-        for part, types, accepted in zip(parts, found, function.arguments, strict=False):
+        given_and_taken = zip(parts, found, function.arguments, strict=False)
+        for index, (part, types, accepted) in enumerate(given_and_taken):
             given = {name for one in types for name in _names_of(one)}
             takes = {_ARGUMENTS.get(name, name) for name in accepted}
-            if given and "any" not in takes and given.isdisjoint(takes):
+            problem = self._form_problem(tree["value"], part, by.get(index, types))
+            if problem:
+                self.problems.append(("KV351", problem))
+            elif given and "any" not in takes and given.isdisjoint(takes):
                 text = (
                     f"`{tree['value']}` takes {listed(takes)}: `{self._written(part)}` is "
                     f"{noun_of(types)}"
@@ -199,6 +287,38 @@ class _Reader(NamedTuple):
         if function.returns == ("array",):
             return (_list_of(DEDUCED),)
         return _BY_NAME.get(function.returns[0], ()) if len(function.returns) == 1 else ()
+
+    def _form_problem(self, name: str, part: Tree, types: _Types) -> str:
+        """Return why a function does something else to amounts or encoded data, or ""."""
+        written = self._written(part)
+        elements = [resolve(one.sequence.element) for one in types if one.sequence]
+        forms = {one.scalar for one in (elements or types)}
+        # Other quantities, such as the number of Pods in a quota, are numbers.
+        if forms == {_QUANTITY} and not last_field(part).endswith(_WITH_UNITS):
+            return ""
+        if forms == {_QUANTITY} and name in _ORDERING:
+            return (
+                f"`{name}` compares the quantities in `{written}` as text, in which `512Mi` is "
+                "greater than `4Gi`: compare each in a `foreach`"
+            )
+        if forms == {_QUANTITY} and name == "to_number":
+            return (
+                f"`to_number` is null for quantities with a unit such as `1Gi`, which `{written}` "
+                "may be: compare the quantity itself, with a quantity as the value"
+            )
+        if forms == {ENCODED} and name in _DECODING:
+            return f"the data of a Secret is in base64: write `{name}(base64_decode({written}))`"
+        return ""
+
+
+def _is_text(types: _Types) -> bool:
+    return bool(types) and all(one.scalar == STRING and not one.mapping for one in types)
+
+
+def _is_closed(types: _Types) -> bool:
+    """Return whether values of the types have no other fields than those of Kubernetes."""
+    maps = [one.mapping for one in types]
+    return bool(maps) and all(one and one.fields and one.others is None for one in maps)
 
 
 def _of_literal(value: Json) -> _Types:
@@ -213,7 +333,8 @@ def _of_literal(value: Json) -> _Types:
 
 def _names_of(one: Type) -> Iterator[str]:
     """Yield the names that functions use for the values of a type."""
-    names = {STRING: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"], "": []}
+    names = {STRING: ["string"], ENCODED: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"]}
+    names[""] = []
     yield from names.get(one.scalar, ["string", "number", "boolean"])
     if one.sequence:
         yield "array"
@@ -238,10 +359,11 @@ class _RuleTypes(NamedTuple):
     entries: Sequence[ContextEntry] = ()
     loops: Sequence[ForEachValidation | ForEachMutation | ForEachGeneration] = ()
     targets: Sequence[MutateTarget] = ()
+    operations: tuple[str, ...] = _ANY_OPERATION
 
     def scope(self, path: Path, *, before: Path = ()) -> _Types:
         """Return the types of the names at a place; `before` is an entry that uses earlier ones."""
-        names: dict[str, _Types] = {}
+        names: dict[str, _Types] = {"images": (_IMAGES,)}
         if self.is_cleanup:
             names["target"] = self.objects
         for one in self.targets:
@@ -256,7 +378,7 @@ class _RuleTypes(NamedTuple):
                 break
             if path[: len(entry.path) - 2] == entry.path[:-2] and "." not in entry.name:
                 names[entry.name] = self._entry(entry)
-        request: dict[str, _Types] = {"operation": (_OPERATIONS,)}
+        request: dict[str, _Types] = {"operation": (Type(STRING, values=self.operations),)}
         if not self.is_cleanup:
             request |= {"object": self.objects, "oldObject": self.objects}
         number = max((len(one) for one in (*names.values(), self.objects)), default=1)
@@ -268,8 +390,12 @@ class _RuleTypes(NamedTuple):
         )
 
     def _elements(self, loop: ForEachValidation | ForEachMutation | ForEachGeneration) -> _Types:
-        found = self.read(loop.list.strip(), self.scope(loop.path[:-1]))[0]
+        found = self.listed(loop)
         return tuple(resolve(one.sequence.element) for one in found if one.sequence)
+
+    def listed(self, loop: ForEachValidation | ForEachMutation | ForEachGeneration) -> _Types:
+        """Return the types of the value over which a loop runs."""
+        return self.read(loop.list.strip(), self.scope(loop.path[:-1]))[0]
 
     def _entry(self, entry: ContextEntry) -> _Types:
         base = self.base(entry)
@@ -283,6 +409,8 @@ class _RuleTypes(NamedTuple):
         if isinstance(entry, ConfigMapEntry):
             found = type_named("v1", "ConfigMap", self.find)
             return (found,) if found else ()
+        if isinstance(entry, ImageRegistryEntry):
+            return (_IMAGE_DATA,)
         if isinstance(entry, ApiCallEntry) and not entry.service:
             return _response(entry.url_path, self.find)
         if not isinstance(entry, VariableEntry):
@@ -349,13 +477,15 @@ def typed_expressions(
     for one in exceptions:
         if one.conditions:
             spec = one.document.data.get("spec") or {}
-            found = texts_within(spec.get("conditions"), ("spec", "conditions"))
+            found = tuple(texts_within(spec.get("conditions"), ("spec", "conditions")))
             types = _RuleTypes(find, types_matched(one.match, find, kinds))
             yield from _problems(one.document, types, found, walk(one.conditions))
 
 
 def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable) -> _RuleTypes:
     nodes = nodes_of(rule)
+    operations = [one.operations for one in rule.tree.match.effective]
+    every = {name for each in operations for name in each or _ANY_OPERATION}
     return _RuleTypes(
         find,
         types_matched(rule.tree.match, find, kinds),
@@ -363,45 +493,86 @@ def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable)
         [one for one in nodes if isinstance(one, ContextEntry) and one.name],
         [one for one in nodes if isinstance(one, _LOOPS)],
         [one for one in nodes if isinstance(one, MutateTarget)],
+        tuple(one for one in _ANY_OPERATION if one in every) or _ANY_OPERATION,
     )
 
 
 def _problems(
-    document: Document, types: _RuleTypes, texts: Iterable[Text], nodes: Iterable[Node]
+    document: Document, types: _RuleTypes, texts: tuple[Text, ...], nodes: Iterable[Node]
 ) -> Iterator[Diagnostic]:
     keys: dict[Path, _Types] = {}
-    for path, expression, here, is_whole in _expressions(types, texts):
+    for path, expression, here, text in _expressions(types, texts):
         found, problems = types.read(expression, here)
-        if is_whole:
+        if VARIABLE.fullmatch(text.strip()):
             keys[path] = found
-        for code, problem in dict.fromkeys(problems):
-            yield warn(document, code, problem, path)
+        for code, problem in dict.fromkeys((*problems, *_missing_loops(types, path, expression))):
+            reported = warn(document, code, problem, path)
+            if "\n" in text:
+                place = place_in_text(document, path, text, max(0, text.find(expression)))
+                reported = reported._replace(location=place)
+            yield reported
+    for loop in types.loops:
+        problem = _loop_problem(loop, types.listed(loop))
+        inside = (one.text for one in texts if one.path[: len(loop.path)] == loop.path)
+        if problem and any(map(_OF_ENTRIES.search, inside)):
+            yield warn(document, "KV350", problem, (*loop.path, "list"))
     for node in nodes:
         if isinstance(node, Condition) and (found := keys.get((*node.path, "key"), ())):
             yield from _condition_problems(document, node, found)
 
 
+_LEVEL = re.compile(r"(?<![\w.\"'])(element(?:Index)?)(\d+)\b")
+
+
+def _missing_loops(types: _RuleTypes, path: Path, expression: str) -> Iterator[tuple[str, str]]:
+    """Yield KV328 for the element or index of a loop that is not around an expression."""
+    depth = sum(path[: len(one.path)] == one.path for one in types.loops) - (path[-1] == "list")
+    for name, level in _LEVEL.findall(expression):
+        if int(level) >= depth > 0:
+            text = (
+                f"`{name}{level}` has no value: loops are numbered from 0, the outermost one, and "
+                f"this is in {depth} (write `{name}` for the innermost one)"
+            )
+            yield "KV328", text
+
+
+_OF_ENTRIES = re.compile(r"\belement\d*\.(?:key|value|name)\b|\{\{\s*element\d*\s*\}\}")
+
+
+def _loop_problem(
+    loop: ForEachValidation | ForEachMutation | ForEachGeneration, found: _Types
+) -> str:
+    """Return that a loop over the entries of a map has one element, the whole map; or ""."""
+    maps = [one.mapping for one in found if one.mapping is not None and not one.sequence]
+    if not maps or len(maps) < len(found) or any(one.fields for one in maps):
+        return ""
+    return (
+        f"`{loop.list}` is a map, so the loop has one element, the whole map: write "
+        f"`items({loop.list}, 'key', 'value')` for a list of its entries"
+    )
+
+
 def _expressions(
     types: _RuleTypes, texts: Iterable[Text]
-) -> Iterator[tuple[Path, str, _Types, bool]]:
-    """Yield each expression with its path, what it is evaluated on, and if it is a whole string."""
+) -> Iterator[tuple[Path, str, _Types, str]]:
+    """Yield each expression with its path, what it is evaluated on, and the string around it."""
     bases = {
         (*one.path, part, "jmesPath"): one for one in types.entries for part in CONTEXT_SOURCES
     }
     scopes: dict[Path, _Types] = {}
-    typed = ("bject.", "element", "target", *(one.name for one in types.entries))
+    typed = ["bject.", "element", "target", "request.operation", "images."]
+    typed += [one.name for one in types.entries]
     for path, text, kind in texts:
         if kind is TextKind.QUERY and "{{" not in text:
             entry = bases.get(path)
             here = types.base(entry) if entry else ()
-            yield path, text.strip(), types.scope(path[:-2]) if path[-1] == "list" else here, False
+            yield path, text.strip(), types.scope(path[:-2]) if path[-1] == "list" else here, ""
         elif "{{" in text and kind is not TextKind.CEL and any(one in text for one in typed):
             if path[:-1] not in scopes:
                 own = (one.path for one in types.entries if path[: len(one.path)] == one.path)
                 scopes[path[:-1]] = types.scope(path, before=next(own, ()))
-            is_whole = VARIABLE.fullmatch(text.strip()) is not None
             for _, found in VARIABLE.findall(text):
-                yield path, expression_of(found), scopes[path[:-1]], is_whole
+                yield path, expression_of(found), scopes[path[:-1]], text
 
 
 def _condition_problems(document: Document, one: Condition, found: _Types) -> Iterator[Diagnostic]:
@@ -411,16 +582,23 @@ def _condition_problems(document: Document, one: Condition, found: _Types) -> It
         return
     elements = [resolve(one.sequence.element) for one in found if one.sequence]
     problem = value_problem(elements or found, [value] if isinstance(value, str) else value)
-    if problem and _OPERATIONS not in found:
+    is_operation = any(set(one.values) <= set(_ANY_OPERATION) for one in found if one.values)
+    if problem and not is_operation:
         yield warn(document, "KV349", problem, (*one.path, "value"))
         return
     # A list that equals something is found without its type, too.
     is_order = operator.name.startswith(("Greater", "Less", "Duration")) or "[" not in str(one.key)
     samples = _samples(found, value, is_order=is_order and "In" not in operator.name)
     results = {operator.holds(sample, value) for sample in samples}
-    if len(results) == 1:
+    if len(results) == 1 and not (is_operation and True in results):
         word = "always" if results.pop() else "never"
         text = f"the condition is {word} true: the key is {noun_of(found)}"
+        if is_operation:
+            text = f"the condition is never true: the rule only matches {listed(found[0].values)}"
+        elif any(one.sequence for one in elements):
+            text = f"{text} of lists: write `[]` after each list to join their elements"
+        elif isinstance(value, int | float) and any(one.sequence for one in found):
+            text = f"{text}: compare its length, `length(…)`"
         if isinstance(value, str) and all(one == _BOOLEAN for one in found):
             text = f"{text} (write `{value}` without quotes)"
         yield warn(document, "KV222", text, one.path)
@@ -440,6 +618,12 @@ def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
             samples += [0, 1, 1 << 31, -(1 << 31), *numbers]
         elif one.scalar == BOOLEAN and not one.mapping:
             samples += [True, False]
+        elif one.values and set(one.values) < set(_ANY_OPERATION):
+            samples += one.values
+        elif one.sequence and (inner := resolve(one.sequence.element)).sequence:
+            if inner.mapping:
+                return []
+            samples += [[[]], [values], [[each] for each in values], [[*values, "x"], ["x"]]]
         elif one.sequence and not one.mapping and is_order:
             samples += [[], ["x"], values, [*values, "x"]]
         else:

@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from kyvsim.linting import (
+    calls,
     cel_fields,
     cel_matching,
     cel_mutations,
@@ -48,6 +49,8 @@ _MISREAD: Mapping[str, str] = {
     "KV305": "key: \"{{ request.object.metadata.labels.example.team || '' }}\"",
 }
 
+_OTHER_MEANING = "app: \"{{ trim(request.object.metadata.name, 'shop-') }}\""
+
 CHECKS: Final = (
     _rules(fields.deprecated_fields, KV202="validationFailureAction: Enforce"),
     _rules(expressions.deprecated_operators, KV201="operator: Equal"),
@@ -60,8 +63,11 @@ CHECKS: Final = (
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
     _rules(queries.misread_queries, **_MISREAD),
     _rules(
-        queries.parts_in_lists,
+        calls.call_problems,
+        KV205=IMPOSSIBLE_CALL,
+        KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
         KV339="key: \"{{ contains(request.object.spec.containers[].image, ':latest') }}\"",
+        KV351=_OTHER_MEANING,
     ),
     _rules(
         patterns.misread_patterns,
@@ -188,9 +194,11 @@ CHECKS: Final = (
     ),
     _files(
         lambda given: query_types.typed_expressions(given.policies, given.kinds, given.exceptions),
+        KV303=_MISREAD["KV303"],
         KV328='key: "{{ request.object.spec.tpye }}"',
         KV349="value: Nodeport",
         KV350='key: "{{ request.object.spec.ports.port }}"',
+        KV351=_OTHER_MEANING,
         KV222="key: request.object.metadata.name",
     ),
     _files(
@@ -209,6 +217,16 @@ CHECKS: Final = (
         lambda given: matching.ineffective_exceptions(given.exceptions),
         KV313="namespaces: [kube_system]",
         KV315="kinds: [PodExecOptions]",
+    ),
+    Check(
+        (
+            CheckCode("KV110", 'key: "{{ request.userInfo.username }}"', (Severity.ERROR,)),
+            CheckCode("KV124", "kind: ServiceAccount", (Severity.ERROR,)),
+            CheckCode("KV125", "selector:", (Severity.ERROR,)),
+            CheckCode("KV128", "controlName: Capabilities", (Severity.ERROR,)),
+        ),
+        CheckSubject.FILES,
+        lambda given: matching.refused_exceptions(given.exceptions),
     ),
     _rules(matching.namespaces_of_cluster_kinds, KV314="namespaceSelector:"),
     _rules(matching.invalid_namespace_selectors, KV346="namespaceSelector:"),
@@ -245,12 +263,10 @@ CHECKS: Final = (
     ),
     _rules(lookups.unknown_names, KV328='key: "{{ request.object.spec.tpye }}"'),
     _rules(lookups.unknown_api_paths, KV335="urlPath: /api/v1/configmap"),
+    _rules(lookups.bodies_of_calls, KV352="data:"),
+    _rules(lookups.unusable_keys, KV353="publicKeys: cosign.pub"),
     _rules(lookups.unmatched_images, KV334="ghcr.io/example/web"),
     _rules(lookups.expressions_as_identities, KV309='externalName: "!\\\\*.example.com"'),
-    _rules(
-        queries.swapped_arguments,
-        KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
-    ),
     _cel(
         lookups.unmatched_images_in_cel,
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
@@ -268,8 +284,18 @@ CHECKS: Final = (
     _rules(patches.unreadable_json, KV348='patchesJson6902: "[{op: remove, path: /spec/type}]"'),
     _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
     _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
-    _rules(patches.values_of_texts, KV327='healthCheckNodePort: "30000"'),
+    _rules(fields.incomplete_objects, KV327='healthCheckNodePort: "30000"'),
+    _files(
+        lambda given: patches.mistyped_patches(given.policies, given.kinds),
+        KV225="=(hostNetwrk): false",
+        KV327='healthCheckNodePort: "30000"',
+        KV349="value: Nodeport",
+        KV350='key: "{{ request.object.spec.ports.port }}"',
+    ),
+    _rules(patches.unknown_directives, KV326='op: "set"'),
     _rules(patches.names_without_anchor, KV331='name: "*"'),
+    _rules(requests.clones_of_themselves, KV354="clone:"),
+    _rules(requests.broken_variables, KV355='owner: "{{ request.object.metadata.name }"'),
     _rules(requests.names_with_spaces, KV322='namespace: "{{ request.object.metadata.name }} "'),
     _files(lambda given: rules.repeated_rules(given.policies), KV220="name: b"),
     _files(lambda given: rules.contradicting_rules(given.policies), KV221="restartPolicy: Never"),

@@ -288,6 +288,58 @@ def lifetimes(policy: Policy) -> Iterator[Diagnostic]:
                     yield from lifetime_problems(policy.document, (*path, text), value[text])
 
 
+def clones_of_themselves(policy: Policy) -> Iterator[Diagnostic]:
+    """KV354: a generate rule whose source is its target, so that it copies nothing."""
+    for rule in policy.rules:
+        for one in nodes_of(rule) if rule.tree.generate else ():
+            if not isinstance(one, GenerateTarget):
+                continue
+            source = one.clone or one.clone_list
+            if source is None or not source.namespace or source.namespace != one.namespace:
+                continue
+            if isinstance(source, CloneList) or source.name == one.name:
+                text = (
+                    "the source is the target, so nothing is copied: write another `namespace`, "
+                    "such as `{{ request.object.metadata.name }}` for that of a new Namespace"
+                )
+                yield warn(policy.document, "KV354", text, source.path)
+
+
+_OF_RULES = (
+    r"(?:request\.(?:object|oldObject|operation|userInfo|namespace|name)|element\d*\.|target\.meta"
+    r"|serviceAccountName)"
+)
+_BROKEN = re.compile(rf"(?<![\\{{])(?:\{{\{{-?|\$\{{|{{)\s*{_OF_RULES}[^{{}}]*\}}*")
+
+
+def broken_variables(policy: Policy) -> Iterator[Diagnostic]:
+    """KV355: an expression that is not a variable, since its braces are not complete."""
+    for rule in policy.rules:
+        if "{" not in joined_texts(rule):
+            continue
+        for path, text, kind in texts_of(rule):
+            if "{" not in text or kind in {TextKind.QUERY, TextKind.CEL}:
+                continue
+            rest, before = text, ""
+            while rest != before:  # variables may be in others
+                rest, before = VARIABLE.sub(r"\1", rest), rest
+            found = _BROKEN.search(rest)
+            # Conditions without a variable are constant: see KV222.
+            if found and ("{{" in found[0] or path[-1] not in {"key", "value"}):
+                meant = found[0].strip("${}- ")
+                message = f"`{found[0]}` is not a variable, but text: write `{{{{ {meant} }}}}`"
+                changes = (
+                    change(
+                        policy.document,
+                        ChangeKind.VALUE,
+                        path,
+                        text.replace(found[0], f"{{{{ {meant} }}}}"),
+                    ),
+                )
+                fix = Fix("complete the braces", changes)
+                yield warn(policy.document, "KV355", message, path, fix=fix)
+
+
 _NAMES: Mapping[str, str] = {
     "api_version": "apiVersion",
     "kind": "kind",

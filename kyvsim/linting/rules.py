@@ -11,7 +11,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match import criteria_of
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Path, found_at, without
-from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
@@ -96,8 +96,13 @@ def _all_fit(
     return all(any(fits(out, one) for out in removed or ()) for one in matched)
 
 
+_EXPANSIONS = ("", "\0" * 99)
+"""Texts for a `*`: what matches both names matches all, since only `*` matches so many."""
+
+
 def _names(pattern: str, text: str) -> bool:
-    return pattern in {text, "*"} or (not has_wildcard(text) and matches(pattern, text))
+    """Return whether a pattern matches all names that another one, or a name, matches."""
+    return all(matches(pattern, text.replace("?", "\0").replace("*", one)) for one in _EXPANSIONS)
 
 
 def _is_kind(removed: str, matched: str) -> bool:

@@ -9,7 +9,10 @@ from kyvsim.schema.merge_types import Type, resolve
 
 _NEAR = 0.75
 """Minimum similarity of a name to the one that is meant."""
-_AROUND = ("metadata", "spec", "template", "jobTemplate", "securityContext", "resources")
+_AROUND = (
+    *("metadata", "spec", "template", "jobTemplate", "securityContext", "resources"),
+    *("configData", "config"),
+)
 """Fields in which a field is looked for that is not where it is written."""
 
 
@@ -23,6 +26,8 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
         return f": did you mean `{near}`?"
     if name in {"template", "jobTemplate"} and "containers" in known:
         return ": Pods have no template, and `containers` is here (autogen derives other paths)"
+    if name == "items" and {"metadata", "kind"} <= set(known):
+        return ": this is a single object, and only lists of objects have `items`"
     if "/" in name and "labels" in known:
         return ": labels and annotations are in `labels` and `annotations`"
     pending = [("", one) for one in types]

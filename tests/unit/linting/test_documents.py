@@ -81,6 +81,7 @@ def test_exceptions_that_last():
         ("NamespacedDeletingPolicy", "0 25 * * *", "is not a schedule of cron"),
         ("ClusterPolicy", "x", ""),
         ("ClusterCleanupPolicy", "0 3 * * *", ""),
+        ("ClusterCleanupPolicy", "0 24 * * *", "its hour is `24`, but may only be 0-23"),
         ("ClusterCleanupPolicy", "@daily", ""),
         ("DeletingPolicy", 5, ""),
     ],

@@ -389,3 +389,47 @@ def test_a_list_in_braces(remarks):
     assert (code, path) == ("KV209", "spec/rules/0/validate/foreach/0/list")
     assert text.endswith("write `request.object.spec.a`")
     assert remarks(unreadable_queries, loops('request.object.spec."{{ request.name }}"')) == []
+
+
+def compared(*pairs):
+    return [
+        {"key": "{{ request.object.spec.a }}", "operator": operator, "value": value}
+        for operator, value in pairs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("group", "pairs", "found"),
+    [
+        ("all", [("LessThan", 2), ("GreaterThan", 10)], ["KV223"]),
+        ("all", [("GreaterThanOrEquals", "1Gi"), ("LessThan", "512Mi")], ["KV223"]),
+        ("all", [("GreaterThan", 2), ("LessThan", 10)], []),
+        ("all", [("GreaterThan", 2), ("LessThan", "{{ a }}")], []),
+        ("all", [("GreaterThan", 2), ("LessThan", 2)], []),
+        ("any", [("LessThan", 2), ("GreaterThan", 10)], []),
+        ("any", [("GreaterThan", 2), ("LessThan", 10)], ["KV222"]),
+    ],
+)
+def test_bounds(remarks, group, pairs, found):
+    rule = {"validate": {"deny": {"conditions": {group: compared(*pairs)}}}}
+    reported = remarks(exclusive_conditions, rule) + remarks(constant_conditions, rule)
+    assert [code for code, _, _ in reported] == found
+
+
+@pytest.mark.parametrize(
+    ("value", "is_regex"),
+    [
+        (r"^[a-z-]+\.example\.com$", True),
+        ("^prod", True),
+        (r"v\d+$", True),
+        ("[a-z]+$", True),
+        ("*.example.com", False),
+        ("a$", False),
+        ("[a]", False),
+    ],
+)
+def test_values_are_no_regular_expressions(remarks, value, is_regex):
+    condition = {"key": "{{ request.object.spec.a }}", "operator": "NotEquals", "value": value}
+    rule = {"validate": {"deny": {"conditions": {"any": [condition]}}}}
+    found = remarks(constant_conditions, rule)
+    assert ["write `regex_match('" in text for _, _, text in found] == [True] * is_regex

@@ -3,6 +3,7 @@ import pytest
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.linting.fields import (
     deprecated_fields,
+    incomplete_objects,
     mistyped_values,
     unfitting_patterns,
 )
@@ -221,3 +222,24 @@ def test_patterns_of_elements(remarks, path, pattern, found):
     rule = {"validate": {"foreach": [{"list": path, "pattern": pattern}]}}
     places = remarks(lambda policy: unfitting_patterns([policy], {}), rule)
     assert [where.rpartition("/")[2] for _, where, _ in places] == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "field"),
+    [
+        ("rbac.authorization.k8s.io/v1/RoleBinding", {"subjects": []}, "roleRef"),
+        ("rbac.authorization.k8s.io/v1/RoleBinding", {"roleRef": {"kind": "Role"}}, "roleRef.name"),
+        (
+            "rbac.authorization.k8s.io/v1/RoleBinding",
+            {"roleRef": {"kind": "Role", "name": "{{ request.name }}"}},
+            "",
+        ),
+        ("v1/ConfigMap", {"data": {}}, ""),
+    ],
+)
+def test_required_fields_of_generated_objects(remarks, kind, data, field):
+    api_version, _, name = kind.rpartition("/")
+    target = {"apiVersion": api_version, "kind": name, "name": "a", "namespace": "b"}
+    found = remarks(incomplete_objects, {"generate": {**target, "data": data}})
+    assert [code for code, _, _ in found] == (["KV327"] if field else [])
+    assert all(f"`{field}`" in text for _, _, text in found)

@@ -1,10 +1,12 @@
 import pytest
 
 from kyvsim.linting.lookups import (
+    bodies_of_calls,
     expressions_as_identities,
     unknown_api_paths,
     unknown_names,
     unmatched_images,
+    unusable_keys,
 )
 
 
@@ -155,3 +157,72 @@ def test_a_regular_expression_as_an_identity(remarks, keyless):
 )
 def test_identities_that_are_wildcards(remarks, keyless):
     assert remarks(expressions_as_identities, signed(**keyless)) == []
+
+
+SENT = {"data": [{"key": "a", "value": "b"}]}
+SERVICE = {"service": {"url": "https://example.com"}}
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ({**SERVICE, **SENT}, ["KV352"]),
+        ({**SERVICE, **SENT, "method": "GET"}, ["KV352"]),
+        ({**SERVICE, **SENT, "method": "POST"}, []),
+        ({**SERVICE, "method": "POST"}, []),
+        ({"urlPath": "/api/v1/pods", "method": "POST"}, ["KV352"]),
+        ({"urlPath": "/api/v1/pods", "method": "POST", **SENT}, []),
+        ({"urlPath": "/api/v1/pods"}, []),
+    ],
+)
+def test_the_body_of_a_call(remarks, call, found):
+    rule = {"context": [{"name": "a", "apiCall": call}]}
+    assert [code for code, *_ in remarks(bodies_of_calls, rule)] == found
+
+
+def attested_by(**entry):
+    return {"verifyImages": [{"imageReferences": ["a/*"], "attestors": [{"entries": [entry]}]}]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [
+        ({"keys": {"publicKeys": "cosign.pub"}}, "publicKeys"),
+        ({"keys": {"publicKeys": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE"}}, "publicKeys"),
+        ({"keys": {"publicKeys": "-----BEGIN PUBLIC KEY-----\nMFkw"}}, ""),
+        ({"keys": {"publicKeys": "\n  -----BEGIN PUBLIC KEY-----\nMFkw"}}, ""),
+        ({"keys": {"publicKeys": "k8s://kyverno/key"}}, ""),
+        ({"keys": {"publicKeys": "/etc/keys/cosign.pub"}}, ""),
+        ({"keys": {"publicKeys": "{{ keys.data.production }}"}}, ""),
+        ({"keys": {"kms": "alias/my-key"}}, "kms"),
+        ({"keys": {"kms": "awskms:///alias/my-key"}}, ""),
+        ({"certificates": {"cert": "ca.crt"}}, "cert"),
+        ({"certificates": {"cert": "-----BEGIN CERTIFICATE-----\nMFkw"}}, ""),
+        ({"keyless": {"issuer": "token.actions.githubusercontent.com", "subject": "a"}}, "issuer"),
+        ({"keyless": {"issuer": "https://example.com", "subject": "a"}}, ""),
+        ({"keyless": {"issuer": "*", "subject": "a"}}, ""),
+        ({"keyless": {"issuer": "{{ a }}", "subject": "a"}}, ""),
+    ],
+)
+def test_keys_and_issuers(remarks, entry, found):
+    reported = [
+        (code, path.rpartition("/")[2])
+        for code, path, _ in remarks(unusable_keys, attested_by(**entry))
+    ]
+    assert reported == ([("KV353", found)] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("{{ predicate.builder.id }}", ["KV328"]),
+        ("{{ builder.id }}", []),
+        ("{{ metadata.predicate.a }}", []),
+    ],
+)
+def test_conditions_of_attestations(remarks, key, found):
+    condition = {"key": key, "operator": "Equals", "value": "a"}
+    attestation = {"type": "https://example.com/a", "conditions": [{"all": [condition]}]}
+    rule = {"verifyImages": [{"imageReferences": ["a/*"], "attestations": [attestation]}]}
+    assert [code for code, *_ in remarks(unknown_names, rule)] == found
+    assert remarks(unknown_names, denies(key)) == []

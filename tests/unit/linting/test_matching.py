@@ -242,3 +242,84 @@ def test_selectors_of_namespaces(remarks, expression, found):
     assert codes(remarks, invalid_namespace_selectors, match) == found
     match = {**PODS, "namespaceSelector": {"matchLabels": {"a": "b*"}}}
     assert codes(remarks, invalid_namespace_selectors, match) == []
+
+
+@pytest.mark.parametrize(
+    ("kinds", "operations", "found"),
+    [
+        (["Pod"], ["CONNECT"], ["KV315"]),
+        (["Pod", "Service"], ["CONNECT"], ["KV315"]),
+        (["Pod/exec"], ["CONNECT"], []),
+        (["Pod", "Pod/exec"], ["CONNECT"], []),
+        (["*"], ["CONNECT"], []),
+        (["Pod"], ["CONNECT", "CREATE"], []),
+    ],
+)
+def test_connections_are_to_subresources(remarks, kinds, operations, found):
+    match = {"kinds": kinds, "operations": operations}
+    assert codes(remarks, kinds_never_requested, match) == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespaces", "found"),
+    [
+        ("Policy", ["b"], ["KV313"]),
+        ("Policy", ["a"], []),
+        ("Policy", ["a*"], []),
+        ("Policy", ["b", "a"], []),
+        ("ClusterPolicy", ["b"], []),
+    ],
+)
+def test_failure_actions_for_other_namespaces(tmp_path, kind, namespaces, found):
+    overrides = [{"action": "Enforce", "namespaces": namespaces}]
+    validate = {"message": "m", "deny": {}, "failureActionOverrides": overrides}
+    data = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": kind,
+        "metadata": {"name": "p", **({"namespace": "a"} if kind == "Policy" else {})},
+        "spec": {
+            "rules": [{"name": "r", "match": {"any": [{"resources": PODS}]}, "validate": validate}]
+        },
+    }
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps(data))
+    reported = [one.code for one in lint([str(file)]).diagnostics if one.code == "KV313"]
+    assert reported == found
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({}, []),
+        ({"match": {"any": [{"resources": PODS, "roles": ["a:b"]}]}}, ["KV110"]),
+        (
+            {"background": False, "match": {"any": [{"resources": PODS, "roles": ["a:b"]}]}},
+            [],
+        ),
+        (
+            {"background": False, "match": {"any": [{"resources": PODS, "roles": ["b"]}]}},
+            ["KV124"],
+        ),
+        (
+            {"match": {"any": [{"resources": {**PODS, "selector": {"matchLabels": {"a": "!"}}}}]}},
+            ["KV125"],
+        ),
+        ({"podSecurity": [{"controlName": "Capabilities"}]}, ["KV128"]),
+        ({"podSecurity": [{"controlName": "Capabilities", "images": ["*"]}]}, []),
+    ],
+)
+def test_exceptions_that_a_cluster_rejects(tmp_path, spec, found):
+    data = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "e", "namespace": "n"},
+        "spec": {
+            "exceptions": [{"policyName": "p", "ruleNames": ["r"]}],
+            "match": {"any": [{"resources": PODS}]},
+            **spec,
+        },
+    }
+    file = tmp_path / "e.json"
+    file.write_text(json.dumps(data))
+    reported = [one.code for one in lint([str(file)]).diagnostics if one.code < "KV200"]
+    assert reported == found

@@ -3,10 +3,15 @@ import pytest
 from kyvsim.linting.patches import (
     ascending_removals,
     misread_paths,
+    mistyped_patches,
     names_without_anchor,
+    unknown_directives,
     unreadable_json,
-    values_of_texts,
 )
+
+
+def typed(policy):
+    return mistyped_patches([policy], {})
 
 
 def patches(*paths):
@@ -92,24 +97,41 @@ def test_removals_that_keep_their_element(remarks, rule):
     assert remarks(ascending_removals, rule) == []
 
 
-def sets(path, value):
+def sets(path, value, kind="Pod"):
     text = f"- {{op: add, path: '{path}', value: {value}}}\n"
-    return {"mutate": {"patchesJson6902": text}}
+    match = {"any": [{"resources": {"kinds": [kind]}}]}
+    return {"match": match, "mutate": {"patchesJson6902": text}}
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "found"),
+    ("kind", "path", "value", "found"),
     [
-        ("/metadata/labels/version", "1.10", ["KV327"]),
-        ("/spec/template/metadata/annotations/a~1b", "yes", ["KV327"]),
-        ("/metadata/labels/version", "'1.10'", []),
-        ("/metadata/labels/version", "'{{ element }}'", []),
-        ("/metadata/generation", "1", []),
-        ("/spec/labels/version", "1", []),
+        ("Pod", "/metadata/labels/version", "1.10", ["KV327"]),
+        ("Deployment", "/spec/template/metadata/annotations/a~1b", "yes", ["KV327"]),
+        ("example.com/v1/Cart", "/metadata/labels/version", "1.10", ["KV327"]),
+        ("Pod", "/metadata/labels/version", "'1.10'", []),
+        ("Pod", "/metadata/labels/version", "'{{ element }}'", []),
+        ("Pod", "/metadata/generation", "1", []),
+        ("example.com/v1/Cart", "/spec/labels/version", "1", []),
+        ("Pod", "/spec/labels/version", "1", ["KV225"]),
+        ("Pod", "/spec/containers/{{elementIndex}}/image", "a", []),
+        ("Pod", "/spec/containers/0/imag", "a", ["KV225"]),
+        ("Pod", "/spec/hostNetwork", "'true'", ["KV327"]),
+        ("Pod", "/spec/tolerations/-", "{key: a}", []),
+        ("Pod", "/spec/tolerations/-", "[{key: a}]", ["KV350"]),
+        ("Pod", "/spec/tolerations/-1", "{key: a}", []),
+        ("Pod", "/spec/tolerations", "{key: a}", ["KV350"]),
+        ("Pod", "/spec/tolerations/-", "{ky: a}", ["KV225"]),
+        ("Pod", "/spec/containers/0/resources/limits/memory", "1Gi", []),
+        ("Pod", "/spec/nodeSelector", "{a~1b: c}", []),
+        ("Secret", "/data/password", "cGFzcw==", []),
+        ("Secret", "/data/password", "my_password", ["KV327"]),
+        ("Service", "/spec/ports/0/targetPort", "http", []),
     ],
 )
-def test_labels_of_json_patches(remarks, path, value, found):
-    assert [code for code, _, _ in remarks(values_of_texts, sets(path, value))] == found
+def test_fields_and_values_of_json_patches(remarks, kind, path, value, found):
+    rule = sets(path, value, kind)
+    assert [code for code, _, _ in remarks(typed, rule)] == found
 
 
 @pytest.mark.parametrize(
@@ -126,3 +148,20 @@ def test_labels_of_json_patches(remarks, path, value, found):
 def test_a_patch_in_brackets_is_json(remarks, patch, found):
     rule = {"mutate": {"patchesJson6902": patch}}
     assert [code for code, *_ in remarks(unreadable_json, rule)] == found
+
+
+@pytest.mark.parametrize(
+    ("directive", "text"),
+    [
+        ("remove", "write `delete`"),
+        ("deleted", "did you mean `delete`?"),
+        ("delete", ""),
+        ("replace", ""),
+        ("{{ a }}", ""),
+    ],
+)
+def test_directives_of_strategic_merges(remarks, directive, text):
+    patch = {"spec": {"volumes": [{"name": "a", "$patch": directive}]}}
+    found = remarks(unknown_directives, {"mutate": {"patchStrategicMerge": patch}})
+    assert [code for code, *_ in found] == (["KV326"] if text else [])
+    assert all(text in message for *_, message in found)

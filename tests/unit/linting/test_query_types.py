@@ -125,3 +125,114 @@ def test_elements_of_loops_have_types(remarks):
     rule = {"match": POD, "validate": {"foreach": [loop]}}
     found = remarks(lambda policy: typed_expressions([policy], {}), rule)
     assert [code for code, _, _ in found] == ["KV328", "KV349"]
+
+
+SECRET = {"match": {"any": [{"resources": {"kinds": ["Secret"]}}]}}
+REGISTRY = entry("imageRegistry", reference="{{ request.object.spec.containers[0].image }}")
+
+
+@pytest.mark.parametrize(
+    ("expression", "found", "more"),
+    [
+        ("request.object.spec.containers[?name == proxy]", "KV303: write `'proxy'`", {}),
+        ("request.object.spec.containers[?name == 'proxy']", "", {}),
+        ("request.object.spec.containers[?name == workingDir]", "", {}),
+        ("request.object.metadata.labels[?name == proxy]", "KV350: write `.*`", {}),
+        ("max(request.object.spec.containers[].resources.limits.memory)", "KV351: as text", {}),
+        ("max_by(request.object.spec.containers, &resources.limits.cpu)", "KV351: as text", {}),
+        ("max_by(request.object.spec.containers, &name)", "", {}),
+        ("sum(request.object.spec.containers[].resources.limits.memory)", "", {}),
+        ("to_number(request.object.spec.containers[0].resources.limits.cpu)", "KV351: null", {}),
+        ("to_number(request.object.spec.priority)", "", {}),
+        ("to_string(request.object.spec.containers[0].resources.limits.cpu)", "", {}),
+        ('x509_decode(request.object.data."tls.crt")', "KV351: base64_decode(", SECRET),
+        ('x509_decode(base64_decode(request.object.data."tls.crt"))', "", SECRET),
+        ("to_upper(request.object.stringData.name)", "", SECRET),
+        ("images.containers[*].registry", "KV350: write `.*`", {}),
+        ("images.containers.*.registry", "", {}),
+        ("images.containers.*.regsitry", "KV328: mean `registry`?", {}),
+        ("images.*.*.tag[]", "", {}),
+        ("images.containers.web.registry", "", {}),
+        ("found.config.User", "KV328: `configData`", REGISTRY),
+        ("found.User", "KV328: it is in `configData.config.User`", REGISTRY),
+        ("found.configData.config.User", "", REGISTRY),
+        ("found.manifest.layers[].size", "", REGISTRY),
+        (
+            "found.items[0].spec",
+            "KV328: this is a single object",
+            entry("apiCall", urlPath="/api/v1/namespaces/a"),
+        ),
+    ],
+)
+def test_fields_and_functions_by_type(remarks, expression, found, more):
+    rule = shown(expression, **more)
+    given = [
+        (code, text) for code, _, text in remarks(lambda one: typed_expressions([one], {}), rule)
+    ]
+    code, _, advice = found.partition(": ")
+    assert [each for each, _ in given] == ([code] if code else [])
+    assert all(advice in text for _, text in given)
+
+
+def operations(*names):
+    return {"match": {"any": [{"resources": {"kinds": ["Pod"], "operations": [*names]}}]}}
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "more", "text"),
+    [
+        ("Equals", "UPDATE", operations("CREATE", "DELETE"), "only matches `CREATE`, `DELETE`"),
+        ("AnyIn", ["UPDATE", "CONNECT"], operations("CREATE", "DELETE"), "only matches"),
+        ("AnyIn", ["UPDATE", "CREATE"], operations("CREATE", "DELETE"), ""),
+        ("Equals", "CREATE", operations("CREATE"), ""),
+        ("NotEquals", "DELETE", operations("CREATE", "UPDATE"), ""),
+        ("Equals", "UPDATE", {}, ""),
+    ],
+)
+def test_operations_that_the_rule_matches(remarks, operator, value, more, text):
+    rule = denied("{{ request.operation }}", value, operator, **more)
+    found = remarks(lambda policy: typed_expressions([policy], {}), rule)
+    assert [code for code, _, _ in found] == (["KV222"] if text else [])
+    assert all(text in message for _, _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "text"),
+    [
+        ("spec.containers[*].ports[*].containerPort", "AnyIn", [22], "a list of lists"),
+        ("spec.containers[*].ports[*].containerPort", "AnyNotIn", [22], "a list of lists"),
+        ("spec.containers[].ports[].containerPort", "AnyIn", [22], ""),
+        ("spec.containers", "GreaterThan", 3, "compare its length"),
+    ],
+)
+def test_lists_in_conditions(remarks, key, operator, value, text):
+    rule = denied(f"{{{{ request.object.{key} }}}}", value, operator)
+    found = remarks(lambda policy: typed_expressions([policy], {}), rule)
+    assert [code for code, _, _ in found] == (["KV222"] if text else [])
+    assert all(text in message for _, _, message in found)
+
+
+def looping(over, key):
+    condition = {"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": "a"}
+    loop = {"list": over, "deny": {"conditions": {"any": [condition]}}}
+    return {"match": POD, "validate": {"foreach": [loop]}}
+
+
+@pytest.mark.parametrize(
+    ("over", "key", "text"),
+    [
+        ("request.object.metadata.labels", "element.key", "write `items("),
+        ("request.object.metadata.labels", "element", "write `items("),
+        ("request.object.metadata.labels", "element.team", ""),
+        ("items(request.object.metadata.labels, 'key', 'value')", "element.key", ""),
+        ("request.object.spec.securityContext", "element", ""),
+        ("request.object.spec.containers", "element1.image", "this is in 1"),
+        ("request.object.spec.containers", "to_string(elementIndex1)", "write `elementIndex`"),
+        ("request.object.spec.containers", "element0.image", ""),
+        ("request.object.spec.containers", "element.element1", ""),
+    ],
+)
+def test_loops(remarks, over, key, text):
+    found = remarks(lambda policy: typed_expressions([policy], {}), looping(over, key))
+    assert len(found) == bool(text)
+    assert all(text in message for _, _, message in found)

@@ -6,6 +6,8 @@ from kyvsim.api.lint import lint
 from kyvsim.linting.patches import ascending_removals
 from kyvsim.linting.requests import (
     absent_objects,
+    broken_variables,
+    clones_of_themselves,
     fields_of_owners,
     lifetimes,
     lost_metadata,
@@ -303,3 +305,47 @@ def test_the_trigger_of_a_rule_that_runs_in_the_background(remarks):
 def test_patterns_with_the_namespace_of_cluster_scoped_objects(remarks, kinds, metadata, found):
     given = {**matching(*kinds), "validate": {"pattern": {"metadata": metadata}}}
     assert codes(remarks, missing_namespaces, given) == found
+
+
+def cloning(source, **target):
+    return {"generate": {"apiVersion": "v1", "kind": "Secret", **target, **source}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (cloning({"clone": {"name": "a", "namespace": "b"}}, name="a", namespace="b"), ["KV354"]),
+        (cloning({"clone": {"name": "a", "namespace": "b"}}, name="a", namespace="c"), []),
+        (cloning({"clone": {"name": "a", "namespace": "b"}}, name="c", namespace="b"), []),
+        (cloning({"clone": {"name": "a"}}, name="a"), []),
+        (
+            cloning({"cloneList": {"kinds": ["v1/Secret"], "namespace": "b"}}, namespace="b"),
+            ["KV354"],
+        ),
+        (cloning({"cloneList": {"kinds": ["v1/Secret"], "namespace": "b"}}, namespace="c"), []),
+    ],
+)
+def test_clones_of_the_target(remarks, rule, found):
+    assert codes(remarks, clones_of_themselves, rule) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("{{ request.object.metadata.name }", "{{ request.object.metadata.name }}"),
+        ("by {{request.userInfo.username", "{{ request.userInfo.username }}"),
+        ("${request.object.spec.a}", "{{ request.object.spec.a }}"),
+        ("{ request.operation }", "{{ request.operation }}"),
+        ("{{ {{ request.name }} }}", ""),
+        ("{{ length(request.object.spec.a[?b == '{{ element.b }}']) }}", ""),
+        ("\\{{ request.name }}", ""),
+        ("[a-z]{2} {a} ${HOME}", ""),
+        ("{{ request.name }}", ""),
+        ("{{- request.name }}", ""),
+    ],
+)
+def test_braces_of_variables(remarks, text, meant):
+    rule = {"mutate": {"patchStrategicMerge": {"metadata": {"annotations": {"a": text}}}}}
+    found = [(code, message) for code, _, message in remarks(broken_variables, rule)]
+    assert [code for code, _ in found] == (["KV355"] if meant else [])
+    assert all(meant in message for _, message in found)

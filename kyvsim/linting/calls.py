@@ -1,0 +1,251 @@
+"""Checks of calls of JMESPath functions: the order, form and meaning of constant arguments."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise, product
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.jmespath.functions import Function, QueryError, function_named
+from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.linting.patterns import unit_hint
+from kyvsim.linting.queries import is_list, last_field, trees, written_in
+from kyvsim.linting.traversal import joined_texts, texts_of
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.policy.visit import Text, TextKind
+
+_VALUE = "\0"
+"""Stands for the value of a variable inside another expression."""
+
+
+def call_problems(policy: Policy) -> Iterator[Diagnostic]:
+    """KV205, KV336, KV339, KV351: calls whose constant arguments are wrong for every object.
+
+    upstream: pkg/engine/jmespath/functions.go, kyverno/go-jmespath functions.go
+    """
+    for rule in policy.rules:
+        if "(" not in joined_texts(rule):
+            continue
+        for text in texts_of(rule):
+            if "(" not in text.text or text.kind is TextKind.CEL:
+                continue
+            for expression in _expressions(text):
+                for code, problem in _problems(expression):
+                    yield warn(policy.document, code, problem, text.path)
+
+
+def _expressions(text: Text) -> Iterator[str]:
+    """Yield the calls in a string; those around variables have `_VALUE` instead of these."""
+    written = text.text
+    if text.kind is TextKind.QUERY and "{{" not in written:
+        yield written
+    while "{{" in written:
+        found = VARIABLE.findall(written)
+        yield from (expression_of(one) for _, one in found if "(" in one)
+        if not found:
+            return
+        written = VARIABLE.sub(rf"\1{_VALUE}", written)
+
+
+@lru_cache(maxsize=512)
+def _problems(expression: str) -> tuple[tuple[str, str], ...]:
+    """Return the codes and problems of the calls in an expression."""
+    try:
+        if not any(_has_constant(one) for one in _calls(parse(expression))):
+            return ()
+        found = _calls(parse(expression, with_spans=True))
+        return tuple(dict.fromkeys(each for one in found for each in _of_call(expression, one)))
+    except QuerySyntaxError:
+        return ()
+
+
+def _calls(tree: Tree) -> Iterator[Tree]:
+    pending = [tree]
+    while pending:
+        one = pending.pop()
+        pending += trees(one)
+        if one["type"] == "function_expression":
+            yield one
+
+
+def _has_constant(call: Tree) -> bool:
+    return any(_is_constant(one) for one in trees(call))
+
+
+def _is_constant(tree: Tree) -> bool:
+    return tree["type"] == "literal" and _VALUE not in str(tree["value"])
+
+
+def _of_call(expression: str, call: Tree) -> Iterator[tuple[str, str]]:
+    name, parts = str(call["value"]), trees(call)
+    values = tuple(one["value"] if _is_constant(one) else None for one in parts)
+    for problem in (_wrong_order(name, values), _parts_of_lists(expression, name, parts)):
+        if problem:
+            yield problem
+            return
+    meaning = _other_meaning(name, values)
+    if meaning:
+        yield "KV351", meaning
+    elif all(one is None or isinstance(one, str | float | int) for one in values):
+        error = _failure(name, values)
+        if error:
+            hint = next((unit_hint(one) for one in values if isinstance(one, str)), "")
+            yield "KV205", f"`{written_in(expression, call)}` always fails: {error}{hint}"
+
+
+_Values = tuple[Json, ...]
+"""The arguments of a call: constants, and None for all others."""
+
+_IN_FIRST = frozenset({"starts_with", "ends_with", "trim_prefix", "trim_suffix"})
+"""Functions that search the first argument, which is never a constant."""
+_OF_REGEXES = re.compile(r"\.[*+]|^\^|\$$|\\[dwsb.]|\[[^\]]+\]")
+_SEPARATED = re.compile(r"[\s,;|]")
+
+
+def _wrong_order(name: str, values: _Values) -> tuple[str, str] | None:
+    """Return that a constant is in the place of the string that a function searches."""
+    if len(values) < 2:
+        return None
+    first, second = values[:2]
+    if name in {"regex_match", "pattern_match"} and first is None and isinstance(second, str):
+        is_regex = _OF_REGEXES.search(second) is not None
+        if is_regex if name == "regex_match" else has_wildcard(second):
+            what = "regular expression" if name == "regex_match" else "pattern"
+            text = (
+                f"the first argument of `{name}` is the {what}, the second one the string: "
+                f"write `{name}('{second}', …)`"
+            )
+            return "KV336", text
+    if not isinstance(first, str) or not first or second is not None:
+        return None
+    # A constant may be a list of words, one of which is searched.
+    is_part = name == "contains" and not _SEPARATED.search(first)
+    is_separator = name == "split" and not any(map(str.isalnum, first))
+    if name in _IN_FIRST or is_part or is_separator:
+        text = (
+            f"the first argument of `{name}` is the whole string, the second one the part to find "
+            f"in it: write `{name}(…, '{first}')`"
+        )
+        return "KV336", text
+    return None
+
+
+def _parts_of_lists(expression: str, name: str, parts: list[Tree]) -> tuple[str, str] | None:
+    """Return that `contains` searches a part of a string in a list, whose elements are whole."""
+    if name != "contains" or len(parts) != 2 or not is_list(parts[0]):
+        return None
+    part = parts[1].get("value") if parts[1]["type"] == "literal" else None
+    if not isinstance(part, str) or not _is_part(part, last_field(parts[0])):
+        return None
+    written = written_in(expression, parts[0])
+    text = (
+        f"`contains` compares `{part}` with whole elements of the list `{written}`: to search "
+        f"in each, write `{written} | [?contains(@, '{part}')] | length(@)`"
+    )
+    return "KV339", text
+
+
+_OF_IMAGES = frozenset(":/@")
+_EDGES = tuple(":/@.-")
+"""No name and no image begins or ends with these."""
+
+
+def _is_part(text: str, field: str) -> bool:
+    """Return whether no element of a list of names or images is equal to a string."""
+    # Images without registry, tag and digest exist, but no rule is only about these.
+    is_word = field == "image" and bool(text) and _OF_IMAGES.isdisjoint(text)
+    is_cut = text.startswith(_EDGES) or text.endswith(_EDGES) or has_wildcard(text)
+    return is_word or (field in {"image", "name"} and is_cut)
+
+
+_IN_LAYOUTS = re.compile(r"\d|Jan|Mon|PM|MST")
+"""What each layout contains: a part of Go's reference time."""
+
+
+def _other_meaning(name: str, values: _Values) -> str:
+    """Return what a constant means that is valid, but not meant so; or ""."""
+    first, second = (*values, None, None)[:2]
+    if name in {"time_parse", "time_since"} and isinstance(first, str) and first:
+        if not _IN_LAYOUTS.search(first):
+            return (
+                f"`{first}` is not a layout of Go, which shows how the time 2006-01-02 15:04:05 is "
+                "written: write `2006-01-02` for year, month and day"
+            )
+    elif name == "trim" and isinstance(second, str) and _is_word(second):
+        return (
+            f"`trim` removes each of the characters `{second}` from both ends, not this string: "
+            f"write `trim_prefix(…, '{second}')`, or `regex_replace_all` for the end"
+        )
+    return ""
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a string is not a set of characters, such as `abc` or `-_`."""
+    letters = [one for one in text if one.isalpha()]
+    in_order = all(ord(b) - ord(a) == 1 for a, b in pairwise(letters))
+    return len(letters) > 2 and not in_order
+
+
+_TEXTS: tuple[Json, ...] = (
+    *("", "a", "2024-01-02T03:04:05Z", "1h", "1Gi", "1.2.3", "{}", "YQ==", "10.0.0.1", "2", "5"),
+)
+_SAMPLES: Mapping[str, tuple[Json, ...]] = {
+    "string": _TEXTS,
+    "number": (1.0, 4.0),
+    "boolean": (True,),
+    "bool": (True,),
+    "object": ({}, {"a": "b"}),
+    "array": ([], ["a"]),
+    "array[string]": ([], ["a"]),
+    "array[number]": ([], [1.0]),
+    "any": (*_TEXTS, 1.0, 4.0),
+}
+"""Arguments with which each function succeeds that can."""
+_MOST_CALLS = 2000
+
+
+@lru_cache(maxsize=512)
+def _failure(name: str, values: _Values) -> str:
+    """Return the error of a call for all values of its other arguments; "" if it may succeed."""
+    function = function_named(name)
+    if function is None or function.needs_system or all(one is None for one in values):
+        return ""
+    # A constant may be a layout, which is also a time in this layout.
+    constants = [one for one in values if isinstance(one, str) and one]
+    own = [
+        [sample for each in types for sample in _SAMPLES.get(each, ())]
+        + constants * ("string" in types)
+        for types in function.arguments
+    ]
+    if len(own) != len(values) or not all(own):
+        return ""
+    # JMESPath has one type of numbers.
+    given = [float(one) if isinstance(one, int) else one for one in values]
+    fixed = [some if one is None else [one] for some, one in zip(own, given, strict=True)]
+    errors = _failures(function, fixed)
+    # Otherwise the samples are not those that the function needs.
+    if not errors or _failures(function, own):
+        return ""
+    return next((one for one in errors if any(text in one for text in constants)), errors[-1])
+
+
+def _failures(function: Function, arguments: list[list[Json]]) -> list[str]:
+    """Return the errors of calls with all of some arguments; none if one succeeds."""
+    errors: dict[str, None] = {}
+    for count, given in enumerate(product(*arguments)):
+        try:
+            function.code(*given)
+        except QueryError as error:
+            errors[error.message] = None
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            continue  # a sample of a type that the function does not check
+        else:
+            return []
+        if count == _MOST_CALLS:
+            return []
+    return [*errors]

@@ -1,0 +1,142 @@
+import pytest
+
+from kyvsim.linting.calls import call_problems
+
+
+def denies(expression):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": "Equals", "value": "x"}
+    return {"validate": {"deny": {"conditions": {"any": [condition]}}}}
+
+
+@pytest.mark.parametrize(
+    ("expression", "codes"),
+    [
+        ("regex_match(request.object.spec.nodeName, '^gpu-.*')", ["KV336"]),
+        ("regex_match('{{ request.name }}', '^gpu')", ["KV336"]),
+        ("pattern_match(request.object.spec.nodeName, 'gpu-*')", ["KV336"]),
+        ("regex_match('^gpu-.*', request.object.spec.nodeName)", []),
+        ("regex_match('^gpu-.*', '{{ request.name }}')", []),
+        ("regex_match(request.object.spec.nodeName, 'gpu')", []),
+        ("regex_match(settings.data.expression, 'a.b')", []),
+        ("pattern_match('gpu-*', request.object.spec.nodeName)", []),
+        ("regex_match(settings.data.expression, '{{ request.name }}')", []),
+    ],
+)
+def test_arguments_in_the_wrong_order(remarks, expression, codes):
+    assert [code for code, _, _ in remarks(call_problems, denies(expression))] == codes
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "contains(request.object.spec.containers[].image, ':latest')",
+        "contains(request.object.spec.[containers, initContainers][][].image, 'ghcr.io/')",
+        "contains(request.object.spec.containers[*].image, 'latest')",
+        "!contains(request.object.spec.volumes[].name, 'tmp-')",
+        "length(request.object.spec.a) > `1` && contains(request.object.spec.volumes[].name, 'a*')",
+    ],
+)
+def test_a_part_of_a_string_in_a_list(remarks, expression):
+    ((code, _, text),) = remarks(call_problems, denies(expression))
+    assert code == "KV339"
+    assert "| [?contains(@, '" in text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "contains(request.object.spec.containers[].image, 'nginx:1.27')",
+        "contains(request.object.spec.containers[0].image, ':latest')",
+        "contains(request.object.rules[].verbs[], '*')",
+        "contains(request.object.spec.volumes[].name, 'tmp')",
+        "contains(request.object.spec.containers[].image, request.object.spec.nodeName)",
+        "request.object.spec.containers[].image | [?contains(@, ':latest')]",
+        "contains(keys(request.object.metadata.labels), 'team-')",
+        "contains(request.object.spec.containers[].image",
+    ],
+)
+def test_whole_elements_and_single_strings(remarks, expression):
+    assert remarks(call_problems, denies(expression)) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("starts_with('docker.io/', element.image)", "write `starts_with(…, 'docker.io/')`"),
+        ("contains(':latest', element.image)", "write `contains(…, ':latest')`"),
+        ("split(',', request.object.data.names)", "write `split(…, ',')`"),
+    ],
+)
+def test_a_constant_in_the_place_of_the_whole_string(remarks, expression, advice):
+    ((code, _, text),) = remarks(call_problems, denies(expression))
+    assert code == "KV336"
+    assert advice in text
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("time_add(time_now_utc(), '30d')", "(write `720h`)"),
+        ("time_before(time_now_utc(), '2024-01-31')", "parsing time"),
+        ("semver_compare(request.object.data.version, '>=1.2')", "Could not parse Range"),
+        ("regex_match('[a-z', request.object.metadata.name)", "missing closing ]"),
+        ("divide(length(request.object.spec.containers), `0`)", "Zero divisor"),
+        ("contains(base64_decode('a b'), request.name)", "illegal base64"),
+        ("to_upper(image_normalize('{{ request.name }}:a b'))", ""),
+    ],
+)
+def test_a_call_that_fails_for_all_values(remarks, expression, reason):
+    found = [(code, text) for code, _, text in remarks(call_problems, denies(expression))]
+    assert [code for code, _ in found] == (["KV205"] if reason else [])
+    assert all("always fails" in text and reason in text for _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("trim(request.namespace, 'team-')", "write `trim_prefix(…, 'team-')`"),
+        ("time_parse('YYYY-MM-DD', request.object.data.day)", "write `2006-01-02`"),
+        ("time_since('%Y-%m-%d', request.object.data.day, '')", "write `2006-01-02`"),
+    ],
+)
+def test_a_constant_that_means_something_else(remarks, expression, advice):
+    ((code, _, text),) = remarks(call_problems, denies(expression))
+    assert code == "KV351"
+    assert advice in text
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "contains('CREATE,UPDATE', request.operation)",
+        "contains('{{ request.object.data.all }}', request.name)",
+        "starts_with(element.image, 'docker.io/')",
+        "starts_with('docker.io/library', 'docker.io')",
+        "split('a,b,c', request.object.data.separator)",
+        "split(request.object.data.names, ',')",
+        "trim(request.name, ' ')",
+        "trim(request.name, 'v')",
+        "trim(request.name, '0123456789')",
+        "trim(request.name, 'abcdef')",
+        "time_parse('2006-01-02', request.object.data.day)",
+        "time_parse('02 Jan 06 15:04 MST', request.object.data.day)",
+        "time_parse('Monday', request.object.data.day)",
+        "time_since('', request.object.metadata.creationTimestamp, '')",
+        "time_add(request.object.metadata.creationTimestamp, '720h')",
+        "semver_compare(request.object.data.version, '>=1.2.0 <2.0.0')",
+        "add(request.object.spec.containers[0].resources.limits.memory, '1Gi')",
+        "divide('1h', request.object.data.part)",
+        "lookup(request.object.data, 'a')",
+        "items(request.object.metadata.labels, 'key', 'value')",
+        "object_from_lists(keys(request.object.data), values(request.object.data))",
+        "random('[a-z]{5}')",
+        "sum(request.object.spec.containers[].resources.limits.memory)",
+        "label_match(request.object.metadata.labels, `{}`)",
+        "regex_replace_all('a', request.name, 'b')",
+        "truncate(request.name, `5`)",
+        "no_such_function('a', request.name)",
+        "contains('a', request.name",
+    ],
+)
+def test_calls_that_are_fine(remarks, expression):
+    assert remarks(call_problems, denies(expression)) == []
