@@ -363,3 +363,12 @@ def _glob_range(text: str, at: int) -> tuple[str, int]:
             raise GlobError("could not parse range")
         inner = re.escape(re.sub(r"\\(.)", r"\1", chars, flags=re.DOTALL))
     return f"[{'^' if negated else ''}{inner}]", found.end()
+
+
+_EXPANSIONS = ("", "\0" * 99)
+"""Texts for a `*`: only another `*` matches so many characters that are in no name."""
+
+
+def covers(pattern: str, other: str) -> bool:
+    """Return whether a wildcard certainly matches all texts that another one matches."""
+    return all(matches(pattern, other.replace("?", "\0").replace("*", one)) for one in _EXPANSIONS)

@@ -25,7 +25,7 @@ from kyvsim.languages.classic.validation.variables import (
     expression_of,
     impossible_calls_in,
 )
-from kyvsim.linting.patterns import are_apart, order, unit_hint
+from kyvsim.linting.patterns import are_apart, is_no_image, order, unit_hint
 from kyvsim.linting.queries import is_list
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
@@ -71,15 +71,7 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
     for condition in nodes:
         if isinstance(condition, Conditions):
             for group in condition.groups:
-                for path in _any_bound(group.any or ()):
-                    text = "one of these conditions is true for every value: write `all`"
-                    yield warn(document, "KV222", text, path)
-                for path in _complementary(group.any or ()):
-                    text = (
-                        "one of these conditions is true for every value: a value that differs "
-                        "from either is enough under `any` (write `all`, or one condition with "
-                        "`AnyNotIn`)"
-                    )
+                for path, text in _always_one(group.any or ()):
                     yield warn(document, "KV222", text, path)
         if not isinstance(condition, Condition):
             continue
@@ -89,6 +81,7 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         pairs += operator.pairs(key, value) if operator.pairs is not None else 0
         if pairs > _MOST_PAIRS:
             return
+        yield from _same_or_empty(document, condition, operator)
         checks = (_constant, _never_equal, _one_string)
         found = chain.from_iterable(check(operator, key, value) for check in checks)
         for holds, why in () if is_open(value) else found:
@@ -96,6 +89,21 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
             text = f"the condition is {word} true: {why}"
             yield warn(document, "KV222", text, condition.path)
             break
+
+
+def _same_or_empty(document: Document, one: Condition, operator: Operator) -> Iterator[Diagnostic]:
+    """Yield that both sides of a condition are the same, or that it tests a field for ""."""
+    name = _expression(one.key)
+    if name and one.key == one.value:
+        text = "the key and the value are the same expression, so the result is constant"
+        if "request.object." in name:
+            text = f"{text} (`request.oldObject` is the object before an update)"
+        yield warn(document, "KV222", text, one.path)
+    elif one.value == "" and operator.name in _INSTEAD and _OPTIONAL.fullmatch(name):
+        path, meant = (*one.path, "key"), f"{name} || ''"
+        text = f"a missing field is an error here, and not the empty string: write `{meant}`"
+        changes = (change(document, ChangeKind.VALUE, path, f"{{{{ {meant} }}}}"),)
+        yield warn(document, "KV356", text, path, fix=Fix("add the default", changes))
 
 
 def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
@@ -122,7 +130,7 @@ def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
             operations = ", ".join(f"`{one}`" for one in _OPERATIONS)
-            hint = _list_hint(operator) if isinstance(value, list) else ""
+            hint = list_hint(operator) if isinstance(value, list) else ""
             yield found.pop(), f"the operations are {operations}{hint}"
     elif isinstance(key, str) and operator.name.startswith(_ORDERS) and _is_length(key):
         found = {operator.holds(one, value) for one in _LENGTHS}
@@ -134,6 +142,10 @@ _BARE = re.compile(r"\{?\s*((?:request|element|target|images)\.[\w.]+)\s*\}?")
 _LABEL = re.compile(
     r"request\.(?:object|oldObject)\.metadata\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^']*')?"""
+)
+_OPTIONAL = re.compile(
+    r"(?:request\.(?:object|oldObject)|element|target)\.metadata\.(?:labels|annotations)"
+    r"""\.(?:\w+|"[^"]+")"""
 )
 _REGEX = re.compile(r"\^.+|.*(?:\.[*+]|\[[^\]]+\][*+]|\\[.dws]).*\$")
 """What no value of a field looks like."""
@@ -150,7 +162,8 @@ def _braces_hint(key: object) -> str:
     return f" (write `{{{{ {bare[1]} }}}}`)" if bare else ""
 
 
-def _list_hint(operator: Operator) -> str:
+def list_hint(operator: Operator) -> str:
+    """Return the operator for lists instead of one for single values, in parentheses, or ""."""
     instead = _INSTEAD.get(operator.name)
     return f" (write `{instead}` for a list)" if instead else ""
 
@@ -173,11 +186,14 @@ def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tup
         with contextlib.suppress(QuerySyntaxError):
             if is_list(parse(expression)):
                 samples = ([], ["x"], [value], [value, "x"])
-        why = f"`{expression}` is a list, and the value is not{_list_hint(operator)}"
+        why = f"`{expression}` is a list, and the value is not{list_hint(operator)}"
     elif _LABEL.fullmatch(expression) and isinstance(value, bool | int | float):
         written = json.dumps(value)
         samples = ("", "x", written)
         why = f"labels and annotations are strings (write `'{written}'` in quotes)"
+    elif isinstance(value, str) and expression.endswith(".image") and is_no_image(value):
+        samples = ("nginx", "ghcr.io/example/web:1.0@sha256:0", value.strip(":@/") + ":latest")
+        why = f"no image is `{value}` (write `*:latest` for a tag, `ghcr.io/*` for a registry)"
     elif isinstance(value, str) and _REGEX.fullmatch(value):
         samples = ("", "x")
         why = (
@@ -313,14 +329,20 @@ def _crossed(conditions: Iterable[Condition]) -> Iterator[tuple[Path, str]]:
         seen.setdefault((expression, is_lower), value)
 
 
-def _any_bound(conditions: Iterable[Condition]) -> Iterator[Path]:
-    """Yield the path of a condition that is true for all values for which another one is not."""
+def _always_one(conditions: tuple[Condition, ...]) -> Iterator[tuple[Path, str]]:
+    """Yield a condition that is true for all values for which another one of `any` is not."""
+    for path in _complementary(conditions):
+        text = (
+            "one of these conditions is true for every value: a value that differs from either is "
+            "enough under `any` (write `all`, or one condition with `AnyNotIn`)"
+        )
+        yield path, text
     seen: dict[tuple[str, bool], str] = {}
     for one, expression, is_lower, value in _bounds(conditions):
         other = seen.get((expression, not is_lower))
         low, high = (value, other) if is_lower else (other, value)
         if low is not None and high is not None and (order(low, high) or 0) < 0:
-            yield one.path
+            yield one.path, "one of these conditions is true for every value: write `all`"
         seen.setdefault((expression, is_lower), value)
 
 

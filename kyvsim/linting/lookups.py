@@ -9,12 +9,15 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import (
     every_kind,
     is_builtin_group,
+    is_namespaced_in_cluster,
     kind_of_plural,
+    served_versions,
     split_api_version,
 )
-from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.linting.cel_policy import CelPolicy, is_name
+from kyvsim.linting.matching import REMOVED_VERSIONS
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
@@ -149,9 +152,20 @@ def _path_problem(path: str) -> str:
     if not rest or not is_builtin_group(group or ""):
         return ""
     steps = rest.split("/")
+    kind = kind_of_plural(group or "", steps[0])
+    if len(steps) == 2 and kind and is_namespaced_in_cluster(group or "", kind):
+        of = path.partition(steps[0])[0]
+        return (
+            f"a single {kind} is in a namespace: write `{of}namespaces/NAMESPACE/{steps[0]}/NAME`"
+        ).replace(_NAME, "…")
     if steps[0] == "namespaces" and len(steps) > 2 and steps[2] not in {"finalize", "status"}:
         steps = steps[2:]
     name = steps[0]
+    version = f"{group}/{found['version']}"
+    kind = kind_of_plural(group or "", name) if version in REMOVED_VERSIONS else ""
+    served = served_versions(group, kind)
+    if served and found["version"] not in served:
+        return f"Kubernetes removed `{version}` of {kind}: write `{group}/{served[0]}`"
     return "" if _NAME in name else _resource_problem(group or "", name)
 
 
@@ -209,6 +223,12 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
                     yield warn(
                         policy.document, "KV334", f"no image matches `{text}`{problem}", path
                     )
+            skipped = images.skip_image_references
+            if skipped and all(
+                any(covers(one, text) for one in skipped) for text in images.image_references
+            ):
+                text = "no image is verified, since all images of `imageReferences` are skipped"
+                yield warn(policy.document, "KV334", text, (*images.path, "skipImageReferences"))
 
 
 def unmatched_images_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:

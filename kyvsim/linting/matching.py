@@ -24,11 +24,11 @@ from kyvsim.linting.patterns import are_apart
 from kyvsim.linting.references import target_kinds
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
-from kyvsim.model.policy import Policy, PolicyException
+from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
 from kyvsim.policy.rule import Clone, GenerateTarget, MutateTarget
-from kyvsim.policy.tree import ResourceFilter
+from kyvsim.policy.tree import ConfigMapEntry, ResourceFilter
 
 _Meet = Callable[[str, str], bool]
 
@@ -120,15 +120,9 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
         for one in rule.tree.filters:
             yield from _bad_names(policy.document, one)
         overrides += rule.tree.validate.overrides if rule.tree.validate else ()
-        for node in nodes_of(rule):
-            if isinstance(node, GenerateTarget | Clone | MutateTarget):
-                kind = getattr(node, "kind", "")
-                found = {"namespace": _NOT_IN_NAMESPACES}
-                found |= {"name": _NOT_IN_NAMES} if kind in _DNS_KINDS else {}
-                for field, wrong in found.items():
-                    path, text = (*node.path, field), getattr(node, field)
-                    if text == text.strip():  # see KV322
-                        yield from _bad_texts(policy.document, path, [text], wrong)
+        for path, text, wrong in _names_in(rule):
+            if text == text.strip():  # see KV322
+                yield from _bad_texts(policy.document, path, [text], wrong)
     for override in overrides:
         path, names = (*override.path, "namespaces"), override.namespaces or ()
         yield from _bad_texts(policy.document, path, names, _NOT_IN_NAMESPACES)
@@ -139,6 +133,19 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
                 "used: write a ClusterPolicy, or set `failureAction`"
             )
             yield warn(policy.document, "KV313", text, path)
+
+
+def _names_in(rule: Rule) -> Iterator[tuple[Path, str, re.Pattern[str]]]:
+    """Yield path, text, and what it must not contain, of names of objects that a rule uses."""
+    for node in nodes_of(rule):
+        if isinstance(node, ConfigMapEntry):
+            path = (*node.path, "configMap")
+            yield (*path, "name"), node.config_map_name, _NOT_IN_NAMES
+            yield (*path, "namespace"), node.config_map_namespace, _NOT_IN_NAMESPACES
+        elif isinstance(node, GenerateTarget | Clone | MutateTarget):
+            yield (*node.path, "namespace"), node.namespace, _NOT_IN_NAMESPACES
+            if getattr(node, "kind", "") in _DNS_KINDS:
+                yield (*node.path, "name"), node.name, _NOT_IN_NAMES
 
 
 def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
@@ -340,7 +347,7 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
 _REMOVED: Mapping[str, str] = {
     "PodSecurityPolicy": "Kubernetes 1.25 removed it (use Pod Security Standards)",
 }
-_OLD_VERSIONS = frozenset(
+REMOVED_VERSIONS = frozenset(
     {
         *("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "batch/v2alpha1"),
         *("policy/v1beta1", "autoscaling/v2beta1", "autoscaling/v2beta2", "autoscaling/v1beta1"),
@@ -398,7 +405,7 @@ def _passed(text: str, *, alone: bool) -> str:
             f"rules match the kind of its owner (write `{sent_to}`)"
         )
     served = served_versions(group, kind)
-    if served and version not in served and f"{group}/{version}" in _OLD_VERSIONS:
+    if served and version not in served and f"{group}/{version}" in REMOVED_VERSIONS:
         meant = f"{group}/{served[0]}/{kind}"
         return f"no request has the version of `{text}`, which was removed: write `{meant}`"
     return ""

@@ -160,6 +160,41 @@ def _misfits(
         yield "KV225", f"none of the kinds of the rule has the field `{at[-1]}` here{hint}", "value"
 
 
+_INDEXED = re.compile(r"([\w-]+)/\{\{\s*elementIndex(\d*)\s*\}\}")
+_PLAIN_LIST = re.compile(r"(?:[\w]+\.)*(\w+)(?:\[\])?(?:\s*\|\|\s*`\[\]`)?")
+_OTHER_ELEMENTS = re.compile(r"\[\?|\[\s*\w+\s*,|sort|reverse\(")
+
+
+def indexes_of_other_lists(policy: Policy) -> Iterator[Diagnostic]:
+    """KV357: `elementIndex` in the path of a list that is not the one of its loop."""
+    for rule in policy.rules:
+        loops = [one for one in nodes_of(rule) if isinstance(one, ForEachMutation)]
+        for patch in nodes_of(rule) if loops else ():
+            around = [one for one in loops if patch.path[: len(one.path)] == one.path]
+            if not isinstance(patch, JsonPatch) or not around:
+                continue
+            for _, path in patch_operations(patch.text):
+                for name, level in _INDEXED.findall(path):
+                    at = int(level) if level else len(around) - 1
+                    over = around[at].list.strip() if at < len(around) else ""
+                    problem = _index_problem(name, over)
+                    if problem:
+                        yield _at_text(policy, patch, path, "KV357", problem)
+
+
+def _index_problem(name: str, over: str) -> str:
+    """Return why an index of elements is not one of a list, or ""."""
+    if _OTHER_ELEMENTS.search(over):
+        return (
+            f"`{over}` has other indexes than `{name}`: loop over the whole list, and filter its "
+            "elements with `preconditions`"
+        )
+    plain = _PLAIN_LIST.fullmatch(over)
+    if plain and plain[1] != name and not plain[1].startswith("element"):
+        return f"the index is that of an element of `{plain[1]}`, and not of `{name}`"
+    return ""
+
+
 _ELEMENT = re.compile(r"(.*)/(\d+)")
 
 

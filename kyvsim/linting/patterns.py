@@ -131,7 +131,10 @@ def _demands(node: PatternNode) -> bool:
 
 
 def _misread_leaf(policy: Policy, leaf: PatternLeaf, text: str) -> Iterator[Diagnostic]:
-    if (_SIGNS.isdisjoint(text) and not text[:1].isdigit()) or is_open(text):
+    is_image = str(leaf.path[-1]).strip("=<^X()") == "image"
+    if _SIGNS.isdisjoint(text) and not text[:1].isdigit() and not is_image:
+        return
+    if is_open(text):
         return
     for code, problem, meant in _text_problems(leaf, text):
         fix = None
@@ -149,6 +152,7 @@ def _text_problems(leaf: PatternLeaf, text: str) -> Iterator[tuple[str, str, str
         for atom in alternative:
             if isinstance(atom, Comparison):
                 yield from _comparison_problems(text, field.strip("=<^X()"), atom)
+                yield from _name_problems(text, field, atom)
             elif not _OF_TEXTS.isdisjoint(map(str, leaf.path)):
                 continue
             elif any(map(_is_text, (atom.first, atom.last))):
@@ -180,6 +184,8 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
             f"`{shown}` is not an operator, so `{text}` is compared as a string: write {right}"
         )
         yield "KV306", problem, f"{meant}{rest}" if text.strip() == written.strip() else ""
+    elif sign in _ORDERS and field in _BYTES and (meant := few_bytes(operand)):
+        yield "KV307", f"`{operand}` means bytes: write `{sign}{meant}`", ""
     elif sign in _ORDERS and _is_text(operand):
         problem = (
             f"`{text}` never matches: `{operand}` is not a number, quantity or duration"
@@ -192,12 +198,6 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
     elif not sign and (found := _DOTTED_RANGE.fullmatch(operand)):
         meant = "-".join(found.groups())
         yield "KV308", f"`{text}` is not a range: write `{meant}`", meant
-    elif field in _NAMES and "," in operand and not sign:
-        meant = " | ".join(part.strip() for part in operand.split(","))
-        problem = (
-            f"no {field} matches `{text}`: alternatives are separated by `|` (write `{meant}`)"
-        )
-        yield "KV308", problem, meant if text == operand else ""
     elif field in _AMOUNTS and not has_wildcard(operand):
         yield from _amount_problems(text, field, operand)
     if operand.startswith("^") or (operand.endswith("$") and "*" in operand):
@@ -209,6 +209,36 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
             "wildcards and the backslash has to be in the value (compare it in JMESPath)"
         )
         yield "KV309", problem, ""
+
+
+def _name_problems(text: str, field: str, atom: Comparison) -> Iterator[tuple[str, str, str]]:
+    """Yield names and images that no object has."""
+    sign, operand = atom
+    name = field.strip("=<^X()")
+    if name in _NAMES and "," in operand and not sign:
+        meant = " | ".join(part.strip() for part in operand.split(","))
+        problem = f"no {name} matches `{text}`: alternatives are separated by `|` (write `{meant}`)"
+        yield "KV308", problem, meant if text == operand else ""
+    elif name == "image" and sign in {"", "!"} and is_no_image(operand):
+        examples = f"write `{sign}*:latest` for a tag, `{sign}ghcr.io/*` for a registry"
+        yield "KV308", f"no image is `{operand}`: {examples}", ""
+    elif sign == "!" and operand == "*" and name == field:  # not of a field that may be missing
+        advice = f"for a field that must be missing, write `X({name}): null`"
+        yield "KV308", f"no value satisfies `!*`, and neither does a missing one: {advice}", ""
+
+
+def is_no_image(text: str) -> bool:
+    """Return whether no image is equal to a text, which may have wildcards."""
+    return text == "latest" or text.startswith((":", "@", "/")) or text.endswith((":", "@", "/"))
+
+
+_FEW_BYTES = 1 << 20
+
+
+def few_bytes(value: object) -> str:
+    """Return the mebibytes that are meant by an amount of bytes without unit, or ""."""
+    is_number = isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
+    return f"{value}Mi" if is_number and 0 < int(str(value)) < _FEW_BYTES else ""
 
 
 def _amount_problems(text: str, field: str, operand: str) -> Iterator[tuple[str, str, str]]:

@@ -153,7 +153,14 @@ def _default_problems(
 ) -> Iterator[_Problem]:
     """Yield the problems of `left || right`; `entries` is None if names are not those of a rule."""
     written = written_in(expression, right)
-    if right["type"] == "field":
+    if left["type"] == "literal" and left["value"]:
+        first = written_in(expression, left)
+        text = (
+            f"`{first} || {written}` is always {first}, since `||` only replaces values that are "
+            "missing, empty or false: write the comparison twice"
+        )
+        yield _Problem("KV301", text)
+    elif right["type"] == "field":
         name = right["value"]
         is_quoted = written.startswith('"')
         known = {*_ROOTS, *(one.name.split(".")[0] for one in entries or ())}

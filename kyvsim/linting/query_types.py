@@ -7,14 +7,18 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
+from kyvsim.engine.conditions.operators import Operator
 from kyvsim.jmespath.functions import function_named
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json, Path, contains_text
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.linting.expressions import list_hint
 from kyvsim.linting.fields import ENCODED, type_named, types_matched
+from kyvsim.linting.patterns import few_bytes
 from kyvsim.linting.queries import last_field
 from kyvsim.linting.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic, listed
@@ -53,7 +57,7 @@ _Types: TypeAlias = tuple[Type, ...]
 _LOOPS = (ForEachValidation, ForEachMutation, ForEachGeneration)
 _READING = (
     *("request.object.", "request.oldObject.", "request.operation", "element", "target."),
-    *("apiCall", "configMap", "imageRegistry", "images."),
+    *("apiCall", "configMap", "imageRegistry", "images.", "request.userInfo", "oles"),
 )
 """Rules without these read nothing whose type is known."""
 _ON_LISTS = frozenset(
@@ -62,9 +66,11 @@ _ON_LISTS = frozenset(
 _EQUALITIES = frozenset({"eq", "ne"})
 _BOOLEAN = Type(BOOLEAN)
 _ANY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-_QUANTITY = "quantity"
-"""The scalar of amounts with units."""
+_QUANTITY, _TIME = "quantity", "time"
+"""The scalars of amounts with units, and of times."""
 _ORDERING = frozenset({"max", "min", "sort", "max_by", "min_by", "sort_by"})
+_ORDERS = ("Greater", "Less")
+_OF_BYTES = re.compile(r"\b(?:memory|storage)\b[^.]*$")
 _WITH_UNITS = ("cpu", "memory", "storage")
 _DECODING = frozenset({"x509_decode", "parse_json", "parse_yaml", "to_number"})
 _BY_NAME: Mapping[str, _Types] = {
@@ -95,6 +101,9 @@ def _strings(*names: str) -> dict[str, TypeRef]:
     return dict.fromkeys(names, Type(STRING))
 
 
+_USER = _map_of(
+    {**_strings("username", "uid"), "groups": _list_of(Type(STRING)), "extra": DEDUCED}, DEDUCED
+)
 _IMAGES_OF_GROUP = _map_of(
     {},
     _map_of(_strings("registry", "name", "path", "tag", "digest", "reference", "referenceWithTag")),
@@ -129,16 +138,26 @@ _IMAGE_DATA = _map_of(
 
 
 @lru_cache(maxsize=1)
-def _quantity() -> TypeRef | None:
-    """Return the reference of quantities in the table of types."""
-    found = find_type("v1", "ResourceQuota")
-    spec = resolve(found.mapping.fields["spec"]) if found and found.mapping else Type()
-    hard = resolve(spec.mapping.fields["hard"]) if spec.mapping else Type()
-    return hard.mapping.others if hard.mapping else None
+def _formats() -> Mapping[TypeRef, str]:
+    """Return the scalars of the references in the table of types that are quantities and times."""
+
+    def at(found: Type, *names: str) -> TypeRef:
+        *path, last = names
+        for name in path:
+            found = resolve(found.mapping.fields[name]) if found.mapping else found
+        fields = found.mapping
+        return (fields.fields.get(last, fields.others) if fields else None) or DEDUCED
+
+    quota = find_type("v1", "ResourceQuota") or Type()
+    return {
+        at(quota, "spec", "hard", "cpu"): _QUANTITY,
+        at(quota, "metadata", "creationTimestamp"): _TIME,
+    }
 
 
 def _resolved(ref: TypeRef) -> Type:
-    return Type(_QUANTITY) if isinstance(ref, int) and ref == _quantity() else resolve(ref)
+    scalar = _formats().get(ref, "") if isinstance(ref, int) else ""
+    return Type(scalar) if scalar else resolve(ref)
 
 
 class _Reader(NamedTuple):
@@ -333,8 +352,8 @@ def _of_literal(value: Json) -> _Types:
 
 def _names_of(one: Type) -> Iterator[str]:
     """Yield the names that functions use for the values of a type."""
-    names = {STRING: ["string"], ENCODED: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"]}
-    names[""] = []
+    names = {STRING: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"], "": []}
+    names |= {ENCODED: ["string"], _TIME: ["string"]}
     yield from names.get(one.scalar, ["string", "number", "boolean"])
     if one.sequence:
         yield "array"
@@ -378,7 +397,11 @@ class _RuleTypes(NamedTuple):
                 break
             if path[: len(entry.path) - 2] == entry.path[:-2] and "." not in entry.name:
                 names[entry.name] = self._entry(entry)
-        request: dict[str, _Types] = {"operation": (Type(STRING, values=self.operations),)}
+        request: dict[str, _Types] = {
+            "operation": (Type(STRING, values=self.operations),),
+            "userInfo": (_USER,),
+            **dict.fromkeys(("roles", "clusterRoles"), (_list_of(Type(STRING)),)),
+        }
         if not self.is_cleanup:
             request |= {"object": self.objects, "oldObject": self.objects}
         number = max((len(one) for one in (*names.values(), self.objects)), default=1)
@@ -560,7 +583,7 @@ def _expressions(
         (*one.path, part, "jmesPath"): one for one in types.entries for part in CONTEXT_SOURCES
     }
     scopes: dict[Path, _Types] = {}
-    typed = ["bject.", "element", "target", "request.operation", "images."]
+    typed = ["bject.", "element", "target", "request.", "images."]
     typed += [one.name for one in types.entries]
     for path, text, kind in texts:
         if kind is TextKind.QUERY and "{{" not in text:
@@ -576,32 +599,52 @@ def _expressions(
 
 
 def _condition_problems(document: Document, one: Condition, found: _Types) -> Iterator[Diagnostic]:
-    """Yield that a condition has the same result for all values of its key."""
+    """Yield that a condition has the same result for all values of its key, or compares bytes."""
     operator, value = operators.get(one.operator), one.value
     if operator is None or is_open(value) or value == "null":  # people test for missing fields
         return
-    elements = [resolve(one.sequence.element) for one in found if one.sequence]
+    elements = [resolve(each.sequence.element) for each in found if each.sequence]
     problem = value_problem(elements or found, [value] if isinstance(value, str) else value)
-    is_operation = any(set(one.values) <= set(_ANY_OPERATION) for one in found if one.values)
-    if problem and not is_operation:
+    if problem and not _are_operations(found):
         yield warn(document, "KV349", problem, (*one.path, "value"))
         return
+    is_quantity = any(each.scalar == _QUANTITY for each in found)
+    if is_quantity and operator.name.startswith(_ORDERS) and _OF_BYTES.search(str(one.key)):
+        meant = few_bytes(value)
+        if meant:
+            text = f"`{value}` means bytes: write `{meant}`"
+            yield warn(document, "KV307", text, (*one.path, "value"))
     # A list that equals something is found without its type, too.
-    is_order = operator.name.startswith(("Greater", "Less", "Duration")) or "[" not in str(one.key)
+    is_order = operator.name.startswith((*_ORDERS, "Duration")) or "[" not in str(one.key)
     samples = _samples(found, value, is_order=is_order and "In" not in operator.name)
     results = {operator.holds(sample, value) for sample in samples}
-    if len(results) == 1 and not (is_operation and True in results):
+    # It is no mistake to exclude an operation that the rule does not match anyway.
+    if len(results) == 1 and not (_are_operations(found) and True in results):
         word = "always" if results.pop() else "never"
-        text = f"the condition is {word} true: the key is {noun_of(found)}"
-        if is_operation:
-            text = f"the condition is never true: the rule only matches {listed(found[0].values)}"
-        elif any(one.sequence for one in elements):
-            text = f"{text} of lists: write `[]` after each list to join their elements"
-        elif isinstance(value, int | float) and any(one.sequence for one in found):
-            text = f"{text}: compare its length, `length(…)`"
-        if isinstance(value, str) and all(one == _BOOLEAN for one in found):
-            text = f"{text} (write `{value}` without quotes)"
-        yield warn(document, "KV222", text, one.path)
+        why = _why_constant(operator, value, found)
+        yield warn(document, "KV222", f"the condition is {word} true: {why}", one.path)
+
+
+def _are_operations(types: _Types) -> bool:
+    return bool(types) and all(one.values and {*one.values} <= {*_ANY_OPERATION} for one in types)
+
+
+def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
+    """Return why a condition on a key of some types is constant, and what to write instead."""
+    text = f"the key is {noun_of(found)}"
+    if _are_operations(found):
+        return f"the rule only matches {listed(found[0].values)}"
+    if {one.scalar for one in found} == {_TIME}:
+        return "the key is a time: for an age, compare `time_since('', …, '')`"
+    if any(one.sequence and resolve(one.sequence.element).sequence for one in found):
+        return f"{text} of lists: write `[]` after each list to join their elements"
+    if any(one.sequence for one in found):
+        if isinstance(value, int | float):
+            return f"{text}: compare its length, `length(…)`"
+        return f"{text}, and the value is not{list_hint(operator)}"
+    if isinstance(value, str) and all(one == _BOOLEAN for one in found):
+        return f"{text} (write `{value}` without quotes)"
+    return text
 
 
 def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
@@ -618,7 +661,9 @@ def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
             samples += [0, 1, 1 << 31, -(1 << 31), *numbers]
         elif one.scalar == BOOLEAN and not one.mapping:
             samples += [True, False]
-        elif one.values and set(one.values) < set(_ANY_OPERATION):
+        elif one.scalar == _TIME and not has_wildcard("".join(map(str, values))):
+            samples += ["2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"]
+        elif _are_operations((one,)) and len(one.values) < len(_ANY_OPERATION):
             samples += one.values
         elif one.sequence and (inner := resolve(one.sequence.element)).sequence:
             if inner.mapping:

@@ -59,7 +59,11 @@ CHECKS: Final = (
     _rules(expressions.unreadable_queries, KV209="list: request.object.spec.containers["),
     _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL),
     _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
-    _rules(expressions.constant_conditions, KV222="key: request.object.metadata.name"),
+    _rules(
+        expressions.constant_conditions,
+        KV222="key: request.object.metadata.name",
+        KV356='key: "{{ request.object.metadata.labels.team }}"',
+    ),
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
     _rules(queries.misread_queries, **_MISREAD),
     _rules(
@@ -195,6 +199,7 @@ CHECKS: Final = (
     _files(
         lambda given: query_types.typed_expressions(given.policies, given.kinds, given.exceptions),
         KV303=_MISREAD["KV303"],
+        KV307='storage: "<=10GB"',
         KV328='key: "{{ request.object.spec.tpye }}"',
         KV349="value: Nodeport",
         KV350='key: "{{ request.object.spec.ports.port }}"',
@@ -260,6 +265,7 @@ CHECKS: Final = (
     _files(
         lambda given: expressions.constant_exceptions(given.exceptions),
         KV222="key: request.object.metadata.name",
+        KV356='key: "{{ request.object.metadata.labels.team }}"',
     ),
     _rules(lookups.unknown_names, KV328='key: "{{ request.object.spec.tpye }}"'),
     _rules(lookups.unknown_api_paths, KV335="urlPath: /api/v1/configmap"),
@@ -292,6 +298,8 @@ CHECKS: Final = (
         KV349="value: Nodeport",
         KV350='key: "{{ request.object.spec.ports.port }}"',
     ),
+    _rules(patches.indexes_of_other_lists, KV357="/spec/ports/{{elementIndex}}/name"),
+    _rules(rules.loops_without_element, KV358="list: request.object.spec.ports"),
     _rules(patches.unknown_directives, KV326='op: "set"'),
     _rules(patches.names_without_anchor, KV331='name: "*"'),
     _rules(requests.clones_of_themselves, KV354="clone:"),

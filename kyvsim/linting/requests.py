@@ -312,13 +312,25 @@ _OF_RULES = (
 _BROKEN = re.compile(rf"(?<![\\{{])(?:\{{\{{-?|\$\{{|{{)\s*{_OF_RULES}[^{{}}]*\}}*")
 
 
+_BARE = re.compile(
+    r"request\.(?:object|oldObject|userInfo)\.[\w.]+|request\.(?:operation|namespace|name)"
+    r"|(?:element|target)\.(?:metadata\.[\w.]+|name|image|key|value)"
+)
+
+
 def broken_variables(policy: Policy) -> Iterator[Diagnostic]:
     """KV355: an expression that is not a variable, since its braces are not complete."""
     for rule in policy.rules:
-        if "{" not in joined_texts(rule):
-            continue
         for path, text, kind in texts_of(rule):
-            if "{" not in text or kind in {TextKind.QUERY, TextKind.CEL}:
+            if kind in {TextKind.QUERY, TextKind.CEL}:
+                continue
+            is_bare = _BARE.fullmatch(text) and path[-1] not in {"key", "message"}
+            if is_bare and written_at(rule.tree, path) == text:  # and not a key of a map
+                meant = f"{{{{ {text} }}}}"
+                message = f"`{text}` is not a variable, but text: write `{meant}`"
+                fix = Fix("add braces", (change(policy.document, ChangeKind.VALUE, path, meant),))
+                yield warn(policy.document, "KV355", message, path, fix=fix)
+            if "{" not in text:
                 continue
             rest, before = text, ""
             while rest != before:  # variables may be in others

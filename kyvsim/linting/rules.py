@@ -11,15 +11,16 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match import criteria_of
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Path, found_at, without
-from kyvsim.kubernetes.wildcard import matches
+from kyvsim.kubernetes.wildcard import covers
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.linting.matching import filters_apart
-from kyvsim.linting.traversal import joined_texts, nodes_of
+from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import blocker_of
+from kyvsim.policy.rule import ForEachValidation
 from kyvsim.policy.tree import (
     Deny,
     MatchBlock,
@@ -75,9 +76,9 @@ def _covers(removed: ResourceFilter, matched: ResourceFilter) -> bool:
     covered = {
         "operations": _all_fit(eq, removed.operations, matched.operations),
         "kinds": _all_fit(_is_kind, removed.kinds, matched.kinds),
-        "name": bool(matched.name) and _names(removed.name, matched.name),
-        "names": _all_fit(_names, removed.names, matched.names),
-        "namespaces": _all_fit(_names, removed.namespaces, matched.namespaces),
+        "name": bool(matched.name) and covers(removed.name, matched.name),
+        "names": _all_fit(covers, removed.names, matched.names),
+        "namespaces": _all_fit(covers, removed.namespaces, matched.namespaces),
         "annotations": removed.annotations == matched.annotations,
         "selector": removed.selector == matched.selector,
         "namespaceSelector": removed.namespace_selector == matched.namespace_selector,
@@ -94,15 +95,6 @@ def _all_fit(
     if not matched:
         return False
     return all(any(fits(out, one) for out in removed or ()) for one in matched)
-
-
-_EXPANSIONS = ("", "\0" * 99)
-"""Texts for a `*`: what matches both names matches all, since only `*` matches so many."""
-
-
-def _names(pattern: str, text: str) -> bool:
-    """Return whether a pattern matches all names that another one, or a name, matches."""
-    return all(matches(pattern, text.replace("?", "\0").replace("*", one)) for one in _EXPANSIONS)
 
 
 def _is_kind(removed: str, matched: str) -> bool:
@@ -127,6 +119,26 @@ def empty_conditions(policy: Policy) -> Iterator[Diagnostic]:
                     "one, or write `deny: {}` if that is meant"
                 )
                 yield warn(policy.document, "KV347", text, (*one.path, "conditions"))
+
+
+def loops_without_element(policy: Policy) -> Iterator[Diagnostic]:
+    """KV358: a loop with `deny` that evaluates the same conditions for each element."""
+    for rule in policy.rules:
+        for loop in nodes_of(rule) if rule.tree.validate else ():
+            if not isinstance(loop, ForEachValidation) or not loop.deny or loop.foreach:
+                continue
+            inside = [
+                one.text
+                for one in texts_of(rule)
+                if one.path[: len(loop.path)] == loop.path
+                and one.path[len(loop.path) :] != ("list",)
+            ]
+            if not any("element" in text for text in inside):
+                text = (
+                    "the conditions do not use `element`, so they are the same for each element of "
+                    f"`{loop.list}`"
+                )
+                yield warn(policy.document, "KV358", text, (*loop.path, "list"))
 
 
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:

@@ -433,3 +433,27 @@ def test_values_are_no_regular_expressions(remarks, value, is_regex):
     rule = {"validate": {"deny": {"conditions": {"any": [condition]}}}}
     found = remarks(constant_conditions, rule)
     assert ["write `regex_match('" in text for _, _, text in found] == [True] * is_regex
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "found"),
+    [
+        ("{{ request.object.metadata.labels.a }}", "Equals", "", "KV356"),
+        ('{{ request.object.metadata.annotations."a/b" }}', "NotEquals", "", "KV356"),
+        ("{{ request.object.metadata.labels.a || '' }}", "Equals", "", ""),
+        ("{{ request.object.metadata.labels.a }}", "Equals", "b", ""),
+        ("{{ request.object.metadata.name }}", "Equals", "", ""),
+        ("{{ request.object.spec.a }}", "NotEquals", "{{ request.object.spec.a }}", "KV222"),
+        ("{{ request.object.spec.a }}", "NotEquals", "{{ request.oldObject.spec.a }}", ""),
+        ("{{ random('[a-z]') }}", "Equals", "{{ random('[a-z]') }}", ""),
+        ("{{ element.image }}", "Equals", "latest", "KV222"),
+        ("{{ element.image }}", "NotEquals", ":latest", "KV222"),
+        ("{{ element.image }}", "Equals", "*:latest", ""),
+        ("{{ element.image }}", "Equals", "nginx", ""),
+    ],
+)
+def test_values_of_conditions(remarks, key, operator, value, found):
+    condition = {"key": key, "operator": operator, "value": value}
+    rule = {"validate": {"deny": {"conditions": {"any": [condition]}}}}
+    reported = [code for code, _, _ in remarks(constant_conditions, rule)]
+    assert reported == ([found] if found else [])

@@ -59,6 +59,8 @@ def calls(path, **call):
         ("/api/v1/namespaces/{{ request.namespace }}/Pods?limit=1", "did you mean `pods`?"),
         ("/apis/apps/v1/namespaces/a/deployment/b", "`apps` has no resource `deployment`"),
         ("/apis/v1/namespaces", "the core group is below `/api/v1`"),
+        ("/api/v1/configmaps/a", "write `/api/v1/namespaces/NAMESPACE/configmaps/NAME`"),
+        ("/apis/batch/v1beta1/cronjobs", "write `batch/v1`"),
         ("/api/apps/v1/deployments", "the group `apps` is below `/apis/apps`"),
     ],
 )
@@ -226,3 +228,11 @@ def test_conditions_of_attestations(remarks, key, found):
     rule = {"verifyImages": [{"imageReferences": ["a/*"], "attestations": [attestation]}]}
     assert [code for code, *_ in remarks(unknown_names, rule)] == found
     assert remarks(unknown_names, denies(key)) == []
+
+
+def test_references_that_are_all_skipped(remarks):
+    entry = {"imageReferences": ["ghcr.io/a/*"], "skipImageReferences": ["ghcr.io/*"]}
+    ((code, path, _),) = remarks(unmatched_images, {"verifyImages": [entry]})
+    assert (code, path) == ("KV334", "spec/rules/0/verifyImages/0/skipImageReferences")
+    entry["skipImageReferences"] = ["ghcr.io/a/b*"]
+    assert remarks(unmatched_images, {"verifyImages": [entry]}) == []

@@ -10,6 +10,7 @@ from kyvsim.linting.matching import (
     kinds_never_requested,
     namespaces_of_cluster_kinds,
 )
+from kyvsim.linting.rules import never_matches
 
 
 def rule(match, exclude=None, **more):
@@ -323,3 +324,33 @@ def test_exceptions_that_a_cluster_rejects(tmp_path, spec, found):
     file.write_text(json.dumps(data))
     reported = [one.code for one in lint([str(file)]).diagnostics if one.code < "KV200"]
     assert reported == found
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "found"),
+    [
+        ("kyverno/teams", "kyverno", ["KV313"]),
+        ("teams", "Kyverno", ["KV313"]),
+        ("teams.v1", "kyverno", []),
+        ("{{ request.object.metadata.labels.team }}", "kyverno", []),
+    ],
+)
+def test_names_of_config_maps(remarks, name, namespace, found):
+    entry = {"name": "a", "configMap": {"name": name, "namespace": namespace}}
+    assert codes(remarks, impossible_names, PODS, context=[entry]) == found
+
+
+@pytest.mark.parametrize(
+    ("match", "exclude", "is_covered"),
+    [
+        ("prod-*", "prod*", True),
+        ("prod*", "prod-*", False),
+        ("prod-?", "prod-*", True),
+        ("prod-*", "prod-???", False),
+        ("a*", "*", True),
+        ("a*b", "a*", True),
+    ],
+)
+def test_wildcards_that_cover_others(remarks, match, exclude, is_covered):
+    given = rule({**PODS, "namespaces": [match]}, {"namespaces": [exclude]})
+    assert [code for code, *_ in remarks(never_matches, given)] == ["KV206"] * is_covered

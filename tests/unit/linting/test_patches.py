@@ -2,6 +2,7 @@ import pytest
 
 from kyvsim.linting.patches import (
     ascending_removals,
+    indexes_of_other_lists,
     misread_paths,
     mistyped_patches,
     names_without_anchor,
@@ -165,3 +166,26 @@ def test_directives_of_strategic_merges(remarks, directive, text):
     found = remarks(unknown_directives, {"mutate": {"patchStrategicMerge": patch}})
     assert [code for code, *_ in found] == (["KV326"] if text else [])
     assert all(text in message for *_, message in found)
+
+
+@pytest.mark.parametrize(
+    ("over", "path", "found"),
+    [
+        ("request.object.spec.initContainers", "/spec/containers/{{elementIndex}}/image", True),
+        ("request.object.spec.containers[?a == 'b']", "/spec/containers/{{elementIndex}}/a", True),
+        (
+            "request.object.spec.[initContainers, containers][]",
+            "/spec/containers/{{ elementIndex }}/a",
+            True,
+        ),
+        ("request.object.spec.containers", "/spec/containers/{{elementIndex}}/image", False),
+        ("request.object.spec.containers[]", "/spec/containers/{{elementIndex0}}/image", False),
+        ("request.object.spec.containers || `[]`", "/spec/containers/{{elementIndex}}/a", False),
+        ("items(request.object.data, 'k', 'v')", "/spec/containers/{{elementIndex}}/a", False),
+        ("request.object.spec.initContainers", "/spec/containers/0/image", False),
+    ],
+)
+def test_the_index_of_another_list(remarks, over, path, found):
+    patch = f"- {{op: add, path: '{path}', value: a}}\n"
+    rule = {"mutate": {"foreach": [{"list": over, "patchesJson6902": patch}]}}
+    assert [code for code, *_ in remarks(indexes_of_other_lists, rule)] == ["KV357"] * found

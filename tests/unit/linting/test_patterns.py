@@ -213,3 +213,26 @@ def test_what_to_write_instead_of_a_negation_anchor(remarks, value, advice):
 def test_commas_in_patterns_of_names(remarks, field, text, found):
     pattern = {"spec": {"containers": [{field: text}]}}
     assert [code for code, _, _ in remarks(misread_patterns, demands(pattern))] == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ({"spec": {"containers": [{"image": "!latest"}]}}, "KV308: write `!*:latest`"),
+        ({"spec": {"containers": [{"image": ":latest"}]}}, "KV308: write `*:latest`"),
+        ({"spec": {"containers": [{"image": "ghcr.io/"}]}}, "KV308: `ghcr.io/*` for a registry"),
+        ({"spec": {"containers": [{"image": "nginx"}]}}, ""),
+        ({"spec": {"containers": [{"image": "!*:latest"}]}}, ""),
+        ({"spec": {"runtimeClassName": "!*"}}, "KV308: write `X(runtimeClassName): null`"),
+        ({"spec": {"=(runtimeClassName)": "!*"}}, ""),
+        ({"spec": {"resources": {"limits": {"memory": "<=512"}}}}, "KV307: write `<=512Mi`"),
+        ({"spec": {"resources": {"limits": {"memory": "<=1073741824"}}}}, ""),
+        ({"spec": {"resources": {"limits": {"memory": ">0"}}}}, ""),
+        ({"spec": {"resources": {"limits": {"cpu": "<=4"}}}}, ""),
+    ],
+)
+def test_images_and_amounts_that_do_not_exist(remarks, pattern, found):
+    reported = remarks(misread_patterns, {"validate": {"message": "m", "pattern": pattern}})
+    code, _, advice = found.partition(": ")
+    assert [each for each, _, _ in reported] == ([code] if code else [])
+    assert all(advice in text for _, _, text in reported)

@@ -22,6 +22,7 @@ OWNER = {"context": [{"name": "owner", "variable": {"value": "x"}}]}
         ("request.object.spec.hostPID || true", "KV301"),
         ("request.object.spec.hostPID || none", "KV301"),
         ('request.object.spec.hostPID || "none"', "KV301"),
+        ("starts_with(element.image, 'a/' || 'b/')", "KV301"),
         ('request.object.spec.hostPID || ""', "KV301"),
         ("length(request.object.spec.volumes || [])", "KV301"),
         ("request.object.spec.volumes[].name | [0] || null", "KV301"),

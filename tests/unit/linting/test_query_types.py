@@ -236,3 +236,39 @@ def test_loops(remarks, over, key, text):
     found = remarks(lambda policy: typed_expressions([policy], {}), looping(over, key))
     assert len(found) == bool(text)
     assert all(text in message for _, _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "found"),
+    [
+        ("metadata.creationTimestamp", "GreaterThan", "24h", "KV222: time_since("),
+        ("metadata.creationTimestamp", "Equals", "2024-*", ""),
+        ("spec.containers[0].resources.limits.memory", "GreaterThan", 512, "KV307: write `512Mi`"),
+        ("spec.containers[0].resources.limits.memory || '0'", "LessThan", "64", "KV307: `64Mi`"),
+        ("spec.containers[0].resources.limits.memory", "GreaterThan", 1 << 30, ""),
+        ("spec.containers[0].resources.limits.memory", "GreaterThan", "512Mi", ""),
+        ("spec.containers[0].resources.limits.cpu", "GreaterThan", 4, ""),
+    ],
+)
+def test_times_and_amounts_in_conditions(remarks, key, operator, value, found):
+    rule = denied(f"{{{{ request.object.{key} }}}}", value, operator)
+    reported = remarks(lambda policy: typed_expressions([policy], {}), rule)
+    code, _, advice = found.partition(": ")
+    assert [each for each, _, _ in reported] == ([code] if code else [])
+    assert all(advice in text for _, _, text in reported)
+
+
+@pytest.mark.parametrize(
+    ("expression", "operator", "value", "codes"),
+    [
+        ("request.userInfo.groups", "NotEquals", "system:masters", ["KV222"]),
+        ("request.userInfo.groups", "AnyIn", ["system:masters"], []),
+        ("request.clusterRoles", "Equals", "admin", ["KV222"]),
+        ("request.userInfo.username", "Equals", "robot", []),
+        ("request.userInfo.groups.name", "Equals", "a", ["KV350"]),
+    ],
+)
+def test_users_have_types(remarks, expression, operator, value, codes):
+    rule = denied(f"{{{{ {expression} }}}}", value, operator)
+    reported = remarks(lambda policy: typed_expressions([policy], {}), rule)
+    assert [code for code, _, _ in reported] == codes

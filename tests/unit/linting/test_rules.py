@@ -2,7 +2,12 @@ import pytest
 
 from kyvsim.engine.match import CRITERIA
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.linting.rules import autogen_off, empty_conditions, never_matches
+from kyvsim.linting.rules import (
+    autogen_off,
+    empty_conditions,
+    loops_without_element,
+    never_matches,
+)
 
 # never matches
 
@@ -153,3 +158,22 @@ def test_conditions_without_a_condition(remarks, conditions):
 def test_conditions_that_do_not_deny_everything(remarks, conditions):
     assert remarks(empty_conditions, denies(conditions)) == []
     assert remarks(empty_conditions, denies()) == []
+
+
+def each_denies(key, **more):
+    conditions = {"any": [{"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": "a"}]}
+    loop = {"list": "request.object.spec.containers", "deny": {"conditions": conditions}, **more}
+    return {"validate": {"message": "m", "foreach": [loop]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (each_denies("request.object.spec.containers[0].image"), ["KV358"]),
+        (each_denies("element.image"), []),
+        (each_denies("length(element0.ports)"), []),
+        (each_denies("a", context=[{"name": "a", "variable": {"value": "{{ element.a }}"}}]), []),
+    ],
+)
+def test_loops_that_do_not_use_their_elements(remarks, rule, found):
+    assert [code for code, *_ in remarks(loops_without_element, rule)] == found
