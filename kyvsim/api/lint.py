@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.processes import shared_by_processes
+from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.suppression import EVERYTHING, Selection, selected, without_ignored
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
@@ -21,6 +22,7 @@ from kyvsim.languages.constraints import selector_problems
 from kyvsim.linting.policies import lint_cel_exceptions, lint_policy
 from kyvsim.linting.registry import run_checks
 from kyvsim.linting.runs import CheckSubject, LintInputs
+from kyvsim.linting.suites import TestInputs
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources
@@ -30,9 +32,12 @@ from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
+from kyvsim.load.values import load_values
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
+from kyvsim.model.policy import Policy
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.source import Document
+from kyvsim.model.suite import Manifest
 from kyvsim.report.lint import Findings
 from kyvsim.schema.kinds import native_kinds, native_schemas
 
@@ -225,6 +230,7 @@ def _findings(
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
     suites = tuple(document for document in documents if is_test_manifest(document.data))
+    every = documents if suites else ()
     manifests = tuple(filter(_is_manifest, documents))
     unread = tuple(source for source in read if isinstance(source, Diagnostic))
     definitions, problems = defined
@@ -246,8 +252,8 @@ def _findings(
     remarks_of = partial(_remarks, options=options)
     for found in shared_by_processes(remarks_of, shown, jobs, few=_FEW, first=_FIRST):
         diagnostics += found
-    for manifest in suites:
-        diagnostics += load_test_manifest(manifest)[1]
+    tested = [load_test_manifest(one) for one in suites]
+    diagnostics += (problem for _, problems in tested for problem in problems)
     known = tuple(document for document in documents if has_known_shape(document))
     bindings, unfit = load_bindings(documents, read_binding)
     diagnostics += unfit
@@ -264,10 +270,12 @@ def _findings(
         bindings=bindings,
         documents=known,
         manifests=manifests,
+        tests=_tests((one for one, _ in tested if one), every, policies),
         kinds=kinds,
         now=options.system.clock.now(),
     )
     diagnostics += run_checks((CheckSubject.DOCUMENTS,), inputs)
+    diagnostics += _refused(manifests, diagnostics)
     wrong = {one.location for one in diagnostics if one.severity is Severity.ERROR}
     if exceptions.policies:
         diagnostics += lone_problems(exceptions.policies, policies, options)
@@ -318,6 +326,43 @@ def _is_manifest(document: Document) -> bool:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     is_known = is_builtin(split_api_version(api_version)[0], kind) and metadata(document.data)
     return bool(is_known) and kind not in native_kinds() and not advice_for(document)
+
+
+def _refused(manifests: Iterable[Document], known: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return KV233 for named manifests; those of folders may be parts, such as patches."""
+    named = [one for one in manifests if not one.folder]
+    located = {one.location for one in known} if named else set()
+    return [one for one in refused_objects(named) if one.location not in located]
+
+
+def _tests(
+    manifests: Iterable[Manifest], documents: Iterable[Document], policies: Sequence[Policy]
+) -> tuple[TestInputs, ...]:
+    """Return tests with those of their files that are among the documents."""
+    files: dict[str, list[Document]] = {}
+    for document in documents:
+        files.setdefault(os.path.abspath(document.file), []).append(document)
+
+    def read(manifest: Manifest) -> TestInputs:
+        folder = os.path.dirname(manifest.document.file)
+
+        def found(*paths: str) -> list[Document]:
+            names = [os.path.abspath(os.path.join(folder, path)) for path in paths]
+            is_complete = all(name in files for name in names)
+            return [one for name in names for one in files[name]] if is_complete else []
+
+        objects = () if manifest.payloads else found(*manifest.resources, *manifest.targets)
+        read_policies = {id(one.data) for one in found(*manifest.policies)}
+        own = [one for one in policies if id(one.document.data) in read_policies]
+        values = found(manifest.values_file) if manifest.values_file else []
+        return TestInputs(
+            manifest,
+            tuple(one.data for one in objects if is_mapping(one.data)),
+            tuple(own),
+            load_values(values[0])[0] if len(values) == 1 else None,
+        )
+
+    return tuple(map(read, manifests))
 
 
 def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:

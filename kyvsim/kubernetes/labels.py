@@ -217,6 +217,30 @@ class SelectorError(ValueError):
     """A selector that Kubernetes rejects."""
 
 
+def unselectable_label(selector: JsonMap) -> str:
+    """Return a label of which no value, and no absence, satisfies a selector, or ""."""
+    allowed: dict[str, set[object]] = {}
+    excluded: dict[str, set[object]] = {}
+    present, absent = set(), set()
+    pairs = (selector.get("matchLabels") or {}).items()
+    needed = [{"key": key, "operator": "In", "values": [value]} for key, value in pairs]
+    for one in (*needed, *(selector.get("matchExpressions") or ())):
+        key, values = one.get("key", ""), set(one.get("values") or ())
+        operator = one.get("operator")
+        if operator == "In":
+            allowed[key] = allowed.get(key, values) & values
+        elif operator == "NotIn":
+            excluded.setdefault(key, set()).update(values)
+        elif operator == "Exists":
+            present.add(key)
+        elif operator == "DoesNotExist":
+            absent.add(key)
+    for key, values in allowed.items():
+        if not values - excluded.get(key, set()) or key in absent:
+            return key
+    return min(present & absent, default="")
+
+
 def compile_selector(selector: Json) -> Selector:
     """Return a function that returns whether `selector` matches labels; an empty one matches all.
 

@@ -417,6 +417,7 @@ _ONLY_NATIVE: Mapping[str, str] = {
 _UNKNOWN_WORD = re.compile(
     r"(?:mismatched input|token recognition error at:|undeclared reference to) '([^']+)'"
 )
+_UNKNOWN_FIELD = re.compile(r"undefined field '([^']+)'")
 _BY_TEXT = (
     (
         r"no matching overload for '(?:contains|startsWith|endsWith|matches)' applied to 'list",
@@ -445,6 +446,10 @@ _BY_TEXT = (
     (
         r"no matching overload .*\((?:(?:int|uint|double), string|string, (?:int|uint|double))\)",
         "numbers and strings are not compared: convert one with `int()` or `string()`",
+    ),
+    (
+        r"no matching overload for '_[+-]_' applied to '\(kubernetes\.Quantity",
+        "quantities are added with `a.add(b)` and subtracted with `a.sub(b)`",
     ),
     ("expression of type 'any' cannot be range", "write `dyn(…)` around the list"),
     (
@@ -495,12 +500,23 @@ def _known_names(env: Environment | None) -> tuple[str, ...]:
     return (*known.functions, *(name for name, _ in known.variables), *_MACROS)
 
 
+def _remedy_for_variable(name: str, names: Mapping[str, str]) -> str:
+    if name in names:
+        return f"a variable only reads those above it: define `{name}` before it"
+    near = nearest(name, names, _NEAR)
+    meant = f"did you mean `variables.{near}`?" if near else f"they are {listed(names)}"
+    return meant if names else "the policy has no `variables`"
+
+
 def _remedy(what: str, written: str, names: Mapping[str, str], env: Environment | None) -> str:
     """Return what to write instead of an expression that cannot be compiled, or ""."""
     found = _UNKNOWN_WORD.search(what)
     word = found[1] if found else ""
     key = _KEY_IN_BRACKETS.search(written)
-    if "{{" in written and "Syntax error" in what:
+    field = _UNKNOWN_FIELD.search(what)
+    if field and f"variables.{field[1]}" in written:
+        return _remedy_for_variable(field[1], names)
+    if "Syntax error" in what and "{{" in written:
         return "CEL has no `{{ }}`: write names without braces, such as `object.metadata.name`"
     if word in names:
         return names[word]
@@ -514,10 +530,6 @@ def _remedy(what: str, written: str, names: Mapping[str, str], env: Environment 
         return "CEL has `!` instead of `not`"
     if dashed := re.search(r"\bvariables\.\w+-\w+", written):
         return f"`{dashed[0]}` is a subtraction: name the variable without `-`"
-    if (field := re.search("undefined field '([^']+)'", what)) and "variables." in written:
-        near = nearest(field[1], names)
-        meant = f"did you mean `variables.{near}`?" if near else f"they are {listed(names)}"
-        return meant if names else "the policy has no `variables`"
     if "undeclared reference" in what:
         near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names(env)), _NEAR)
         return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")

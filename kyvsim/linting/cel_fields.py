@@ -346,6 +346,28 @@ def _below(root: Type, path: _Names) -> tuple[Type | None, int]:
     return here, len(path)
 
 
+_DEEPEST = 8
+
+
+def _places(root: Type, name: str) -> tuple[_Names, ...]:
+    """Return the paths in a type that end with the name of a field, the shortest first."""
+    found: list[_Names] = []
+    pending: list[tuple[_Names, Type]] = [((), root)]
+    for path, here in pending:
+        if here.scalar or len(path) == _DEEPEST:
+            continue  # a value of any type contains itself
+        inner = element_of(here)
+        if inner is not None:
+            pending.append(((*path, _ELEMENT), inner))
+        for field in field_names(here):
+            below = field_of(here, field)
+            if field == name:
+                found.append((*path, field))
+            elif below is not None and field not in path:
+                pending.append(((*path, field), below))
+    return tuple(found)
+
+
 def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str, str]]:
     """KV325: a field that is a typo of one that the policy's kinds have."""
     for path in sorted(paths):
@@ -356,7 +378,16 @@ def _misspelt(paths: set[_Names], types: tuple[Type, ...]) -> Iterator[tuple[str
         owners = [_below(root, path[1 : at + 1])[0] for root in types]
         here = [owner for owner in owners if owner]
         known = {field for owner in here for field in field_names(owner)}
-        hint = field_hint(path[at + 1], known, here)
+        name = path[at + 1]
+        hint = field_hint(name, known, here)
+        if not hint and known:
+            # Newer versions of Kubernetes may have other fields, but hardly one of the same name.
+            found = {one for root in types for one in _places(root, name)}
+            places = sorted(found, key=lambda one: (len(one), len(_shown(one)), one))
+            above = [one for one in places if one[:-1] == path[1 : len(one)]]
+            place = _shown(next(iter((*above[::-1], *places)), ()))
+            hint = f": it is in `{place}`" if place else ""
+            if place and above and name != _ELEMENT:
+                hint += " (an inner loop may hide the variable of an outer one)"
         if hint:
-            name = path[at + 1]
             yield "KV325", f"no kind that the policy matches has the field `{name}` here{hint}"

@@ -1,13 +1,15 @@
 """Checks of the matching of CEL policies, and of their autogen variants for Pod controllers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
-from kyvsim.linting.cel_policy import VALIDATING, CelPolicy, is_name, selected
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.kubernetes.discovery import is_namespaced
+from kyvsim.kubernetes.labels import unselectable_label
+from kyvsim.linting.cel_policy import VALIDATING, CelPolicy, is_name, matched_kinds, selected
+from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.policy.cel_autogen import custom_workload
-from kyvsim.policy.cel_policy import ResourceRule
+from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
 
 
 def no_constraints(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -89,8 +91,21 @@ def values_beside_wildcards(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV343", text, (*rule.path, name))
 
 
-def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV270: excluded resources that cover everything the policy matches."""
+def never_applied(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV270: constraints that exclude each other, or a policy that is evaluated at no time."""
+    evaluation = policy.spec.evaluation
+    instead = {"MutatingPolicy": evaluation.mutate_existing}.get(
+        policy.kind,
+        evaluation.generate_existing
+        if policy.kind == "GeneratingPolicy"
+        else evaluation.background is not False,
+    )
+    if evaluation.admission is False and not instead and policy.kind != "DeletingPolicy":
+        text = (
+            "the policy is never evaluated: it is disabled for admission requests, and for "
+            "existing objects"
+        )
+        yield policy.warn("KV270", text, ("spec", "evaluation"))
     constraints = policy.spec.match_constraints
     if constraints is None:
         return
@@ -101,6 +116,28 @@ def excluded_resources(policy: CelPolicy) -> Iterator[Diagnostic]:
         )
         path = (*constraints.path, "excludeResourceRules")
         yield policy.warn("KV270", text, path)
+    for rule in rules:
+        kinds = matched_kinds(policy.spec._replace(match_constraints=MatchConstraints((), (rule,))))
+        if rule.scope not in _SCOPES or not kinds:
+            continue
+        if all(is_namespaced(one.group, one.kind) != _SCOPES[rule.scope] for one in kinds):
+            other = next(name for name in _SCOPES if name != rule.scope)
+            text = (
+                f"nothing matches `scope: {rule.scope}`: the scope of "
+                f"{listed({one.kind for one in kinds})} is `{other}`"
+            )
+            yield policy.warn("KV270", text, (*rule.path, "scope"))
+    for name, selector in (
+        ("objectSelector", constraints.object_selector),
+        ("namespaceSelector", constraints.namespace_selector),
+    ):
+        key = unselectable_label(selector or {})
+        if key:
+            text = f"the policy never matches: no value of the label `{key}` is selected"
+            yield policy.warn("KV270", text, (*constraints.path, name))
+
+
+_SCOPES: Mapping[str, bool] = {"Namespaced": True, "Cluster": False}
 
 
 def _covers(out: ResourceRule, one: ResourceRule) -> bool:

@@ -1,11 +1,21 @@
 """Checks of CEL mutations and templates: JSON patches, apply configurations, placeholders."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral
+from kyvsim.cel.nodes import (
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.linting.cel_logic import demands
 from kyvsim.linting.cel_policy import (
     MUTATING,
     CelPolicy,
@@ -17,8 +27,12 @@ from kyvsim.linting.cel_policy import (
     is_atomic,
     matched_kinds,
 )
+from kyvsim.linting.fields import mistyped_parts, type_named, unknown_parts
+from kyvsim.linting.references import kind_problem
 from kyvsim.model.diagnostic import Diagnostic, listed, nearest
-from kyvsim.schema.merge_types import Type
+from kyvsim.policy.read import read_pattern
+from kyvsim.schema.hints import field_hint
+from kyvsim.schema.merge_types import Type, find_type
 
 UNKNOWN = "\0"
 """Represents the part of a path that is only known during evaluation."""
@@ -116,6 +130,12 @@ def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
 
     Objects without the field cause an error. upstream: github.com/evanphx/json-patch patch.go
     """
+    for one, _, parent in steps_below_absent(policy) if policy.kind in MUTATING else ():
+        text = (
+            f"the patch always fails: a condition requires that `{parent}` is missing (add "
+            f"`{parent}` with the value)"
+        )
+        yield policy.warn("KV261", text, one.path)
     for one, step in steps_without_parent(policy):
         parent = step.path.rpartition("/")[0]
         text = (
@@ -123,6 +143,24 @@ def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
             f"`{_PARENTS[parent]}`: first add `{parent}` if it is missing"
         )
         yield policy.warn("KV261", text, one.path)
+
+
+def steps_below_absent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, PatchStep, str]]:
+    """Yield the patch steps below a field of which a condition says that it is missing."""
+    absent = {
+        atom.operand
+        for one in policy.expressions
+        if one.list_name == "matchConditions" and one.path[-1] == "expression"
+        for atom in demands(one.root)
+        if atom.relation == "not has"
+    }
+    for one in policy.expressions if absent else ():
+        steps = steps_of(one)
+        made = {step.path for step in steps}
+        for step in steps:
+            parent = step.path.rpartition("/")[0]
+            if f"object{parent.replace('/', '.')}" in absent and parent not in made:
+                yield one, step, parent
 
 
 def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, PatchStep]]:
@@ -311,11 +349,103 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions if types else ():
         for name, found in set_fields(one, types):
             if not any(found):
+                *way, last = name.split(".")
+                owners = [owner for owner in (_below(one, way) for one in types) if owner]
+                known = {field for owner in owners for field in field_names(owner)}
+                hint = field_hint(last, known, owners)
                 text = (
                     f"no kind that the policy matches has a field `{name}`, so setting it is an "
-                    "error"
+                    f"error{hint}"
                 )
                 yield policy.warn("KV259", text, one.path)
+
+
+def elements_without_keys(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV362: an element of a list in an apply configuration, without the keys to merge it by.
+
+    upstream: sigs.k8s.io/structured-merge-diff/v6 typed/helpers.go (keyedAssociativeListItem...)
+    """
+    types = changed_types(policy)
+    for one in policy.expressions if types else ():
+        if not one.is_mutation("applyConfiguration"):
+            continue
+        for node in one.nodes():
+            if not isinstance(node, StructLiteral):
+                continue
+            root, *way = node.type_name.lstrip(".").split(".")
+            given = {field.name for field in node.fields}
+            missing = [_missing_key(found, way, given) for found in types if root == "Object"]
+            if missing and all(missing):
+                text = (
+                    f"elements of `{'.'.join(way)}` are merged by `{missing[0]}`: without it, this "
+                    f"one is added as a new element (set it, such as `{missing[0]}: "
+                    f"e.{missing[0]}`)"
+                )
+                yield policy.warn("KV362", text, one.path)
+
+
+def _missing_key(root: Type, way: Sequence[str], given: Iterable[str]) -> str:
+    """Return the key that an element of the list at a path lacks, "" if it is complete."""
+    *above, last = way or ("",)
+    owner = _below(root, above)
+    found = field_of(owner, last) if owner is not None else None
+    sequence = found.sequence if found is not None and found.mapping is None else None
+    keys = sequence.keys if sequence is not None else None
+    return next((key for key in keys or () if key not in given and key not in _DEFAULTED), "")
+
+
+_DEFAULTED = frozenset({"protocol"})
+"""Keys of elements that have a default."""
+
+
+_COMPUTED = "{{ }}"
+"""Represents a value that is only known during evaluation."""
+
+
+def generated_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV215, KV225, KV327: objects in expressions of a GeneratingPolicy that are not valid."""
+    for one in policy.expressions if policy.kind == "GeneratingPolicy" else ():
+        for node in one.nodes():
+            data = _plain(node)
+            if not isinstance(data, dict) or "metadata" not in data or data.keys() <= _HEADS:
+                continue
+            api_version, kind = data.get("apiVersion"), data.get("kind")
+            missing = [name for name in ("apiVersion", "kind") if name not in data]
+            if len(missing) == 1:
+                text = f"an API server rejects the generated object: it has no `{missing[0]}`"
+                yield policy.warn("KV327", text, one.path)
+            if missing or _COMPUTED in {api_version, kind}:
+                continue
+            if problem := kind_problem(str(api_version), str(kind)):
+                yield policy.warn("KV215", problem, one.path)
+            found = type_named(str(api_version), str(kind), find_type)
+            pattern = read_pattern(data, ())
+            if found is None or pattern is None:
+                continue
+            for path, noun in mistyped_parts(pattern.root, (found,)):
+                name = ".".join(map(str, path))
+                text = f"an API server rejects this value: `{name}` must be {noun}"
+                yield policy.warn("KV327", text, one.path)
+            for path, hint in unknown_parts(pattern.root, (found,)):
+                text = f"the generated kind does not have the field `{'.'.join(map(str, path))}`"
+                yield policy.warn("KV225", f"{text}{hint}", one.path)
+
+
+_HEADS = frozenset({"metadata"})
+
+
+def _plain(node: Node) -> object:
+    """Return the value of a literal, with `_COMPUTED` for other parts."""
+    if isinstance(node, Call) and node.function == "dyn" and node.target is None:
+        return _plain(node.arguments[0])
+    if isinstance(node, Literal):
+        return node.value
+    if isinstance(node, ListLiteral):
+        return [_plain(one) for one in node.elements]
+    if isinstance(node, MapLiteral):
+        keys = [_plain(one.key) for one in node.entries]
+        return dict(zip(keys, (_plain(one.value) for one in node.entries), strict=True))
+    return _COMPUTED
 
 
 _PLACEHOLDER = re.compile(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")

@@ -98,6 +98,11 @@ class CelPolicy(NamedTuple):
         """The policy's kind, without `Namespaced`."""
         return self.policy.kind.removeprefix("Namespaced")
 
+    @property
+    def validates(self) -> bool:
+        """Whether the policy has validations that objects or images must pass."""
+        return self.kind in {*VALIDATING, "ImageValidatingPolicy"}
+
     def warn(self, code: str, message: str, path: Path) -> Diagnostic:
         """Return a warning about the node at `path` of the policy's document."""
         return warn(self.policy.document, code, message, path)

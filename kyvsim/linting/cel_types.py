@@ -18,7 +18,7 @@ from kyvsim.linting.cel_policy import (
     matched_types,
 )
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
+from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, UNTYPED, Type
 
 _MARK = "\0"
 """The start of the names of types that expressions only read."""
@@ -48,6 +48,8 @@ def _cel_type(found: Type | None, name: str, number: CelType) -> CelType:
     if found.sequence is not None:
         return list_of(_cel_type(element_of(found), name, number))
     if found.mapping is None:
+        if found.scalar == UNTYPED and name.endswith(("Timestamp", "Time")):
+            return types.STRING
         return number if found.scalar == NUMERIC else _SCALARS.get(found.scalar, DYN)
     if found.mapping.others is None:
         return types.struct(name)
@@ -204,16 +206,28 @@ def _explained(node: Call | None, message: str, checked: Checked) -> tuple[str, 
         is_object = "Object" in message
         return ("", "") if is_object else ("KV327", f"an API server rejects this value: {message}")
     if node is None or "matching overload" not in message:
-        return "KV350", f"this is always an error: {message}"
+        text = f"this is always an error: {message}"
+        if "'string' does not support field selection" in message:
+            text = f"{text} (macros such as `all` take the keys of a map: the value is `map[key]`)"
+        return "KV350", text
     parts = [node.target, *node.arguments] if node.target else list(node.arguments)
     if any(isinstance(one, Literal) and one.value is None for one in parts):
         return "", ""
     if node.function in _COMPARED and isinstance(parts[0], Literal):
         parts.reverse()
     if node.function in _COMPARED and parts[0] and parts[1]:
-        noun = _noun(checked.types[parts[0].id])
+        kinds = [checked.types[one.id] for one in parts[:2] if one]
+        if node.function == "@in" and kinds[-1] == types.STRING:
+            where, what = (written(one) for one in node.arguments[::-1])
+            text = f"`in` finds elements of lists and keys of maps, and `{where}` is a string"
+            return "KV324", f"{text}: write `{where}.contains({what})`"
+        noun = _noun(kinds[0])
         text = f"`{written(parts[0])}` is {noun}, which {_COMPARED[node.function]}"
-        return "KV324", f"{text} `{written(parts[1])}`"
+        text = f"{text} `{written(parts[1])}`"
+        if {one.kind for one in kinds} == {"string", "timestamp"}:
+            string = parts[0] if kinds[0] == types.STRING else parts[1]
+            text = f"{text}, a timestamp: write `timestamp({written(string)})`"
+        return "KV324", text
     nouns = [_noun(checked.types[one.id]) for one in parts if one]
     name = node.function.strip("_")
     return "KV350", f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"

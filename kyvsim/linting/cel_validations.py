@@ -9,6 +9,7 @@ from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expressio
 from kyvsim.cel.nodes import Call, Ident, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.kubernetes.objects import Path
+from kyvsim.linting.cel_logic import constant_logic, unread_elements
 from kyvsim.linting.cel_policy import (
     MUTATING,
     VALIDATING,
@@ -42,6 +43,7 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV240", text, one.path)
         for text in _unknown_operations(one):
             yield policy.warn("KV240", text, one.path)
+    yield from constant_logic(policy)
 
 
 def constant_value(expression: ParsedExpression, policy: CelPolicy) -> bool | None:
@@ -238,7 +240,8 @@ def ephemeral_containers(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV242: a variable that no expression reads."""
+    """KV242: a variable that no expression reads, or an element that its loop does not read."""
+    yield from unread_elements(policy)
     # Other kinds have expressions in other fields, too.
     if policy.kind not in {*VALIDATING, *MUTATING, "DeletingPolicy"} or not policy.expressions:
         return

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.cron import is_standard_schedule
+from kyvsim.kubernetes.cron import is_standard_schedule, next_times
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
-from kyvsim.kubernetes.objects import Path, metadata, text_field
+from kyvsim.kubernetes.objects import Path, metadata, text_field, value_at
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
@@ -71,6 +71,28 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
             yield warn(document, "KV219", text, ("spec", "expiresAt"))
 
 
+_LOOKUPS = (("apiCall", "urlPath"), ("kubernetesResource", "namespace"))
+
+
+def variables_of_entries(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV335: a variable in a GlobalContextEntry, whose data is read without a request.
+
+    upstream: pkg/globalcontext, which does not substitute variables
+    """
+    for document in documents:
+        if text_field(document.data, "kind") != "GlobalContextEntry":
+            continue
+        spec = document.data.get("spec")
+        for path in _LOOKUPS:
+            value = value_at(spec, path)
+            if isinstance(value, str) and "{{" in value:
+                text = (
+                    f"variables are not replaced here, since no request reads the entry: `{value}` "
+                    "stays as it is (read all objects, and select with a query in the policy)"
+                )
+                yield warn(document, "KV335", text, ("spec", *path))
+
+
 def lifetime_problems(document: Document, path: Path, value: object) -> Iterator[Diagnostic]:
     """KV321: the label for the lifetime of objects as an annotation; KV345: an invalid lifetime.
 
@@ -124,8 +146,8 @@ _SCHEDULED = frozenset({"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy
 _FIELDS = 5
 
 
-def unreadable_schedules(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """KV234: a schedule that is not in the format of cron, for which a cluster rejects the policy.
+def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
+    """KV234: a schedule that is not in the format of cron, or whose time never comes.
 
     upstream: api/kyverno/v2/cleanup_policy_types.go `ValidateSchedule`,
     pkg/controllers/deleting/controller.go
@@ -134,7 +156,12 @@ def unreadable_schedules(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         kind = text_field(document.data, "kind").removeprefix("Namespaced")
         spec = document.data.get("spec")
         schedule = spec.get("schedule") if kind in _SCHEDULED and spec.__class__ is dict else None
-        if schedule.__class__ is not str or is_standard_schedule(schedule):
+        if schedule.__class__ is not str:
+            continue
+        if is_standard_schedule(schedule):
+            if not schedule.startswith("@") and not next_times(schedule, now, 1):
+                text = f"the time of the schedule `{schedule}` never comes: no month has such a day"
+                yield warn(document, "KV234", text, ("spec", "schedule"))
             continue
         text = f"`{schedule}` is not a schedule of cron, so a cluster rejects the policy"
         number = len(schedule.split())

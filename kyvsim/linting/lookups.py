@@ -20,7 +20,7 @@ from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.matching import REMOVED_VERSIONS
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys
 from kyvsim.policy.nodes import Node
@@ -231,6 +231,9 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV334", text, (*images.path, "skipImageReferences"))
 
 
+_IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
+
+
 def unmatched_images_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV334 for `matchImageReferences`; KV325 for attestors that the policy does not define."""
     for one in policy.spec.match_image_references:
@@ -243,6 +246,15 @@ def unmatched_images_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
             is_read = isinstance(node, Select) and is_name(node.operand, "attestors")
             if isinstance(node, Select) and is_read and node.field not in known:
                 text = f"the policy has no attestor `{node.field}`, only {listed(known)}"
+                yield policy.warn("KV325", text, parsed.path)
+    if policy.kind != "ImageValidatingPolicy" or policy.spec.evaluation.mode != "Kubernetes":
+        return
+    lists = {*_IMAGE_LISTS, *(one.name for one in policy.spec.images)}
+    for parsed in policy.expressions:
+        for node in parsed.nodes():
+            is_read = isinstance(node, Select) and is_name(node.operand, "images")
+            if isinstance(node, Select) and is_read and node.field not in lists:
+                text = f"there are no images `images.{node.field}`{likely(node.field, lists)}"
                 yield policy.warn("KV325", text, parsed.path)
 
 

@@ -22,6 +22,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
+from kyvsim.policy.cel_policy import expressions
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.visit import texts_within
 from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
@@ -157,17 +158,28 @@ def unknown_target_kinds(
     for policy in policies:
         for rule in policy.rules:
             for path, api_version, kind in target_kinds(rule.tree):
-                group = split_api_version(api_version)[0]
-                meant = ""
-                if (group, kind) not in known:
-                    meant = _meant(group, kind, known, is_written=True)
-                if meant:
-                    text = f"no object has the kind `{kind}`"
-                    if meant.rpartition("/")[2] == kind:
-                        place = f"the group `{group}`" if group else "the core group"
-                        text = f"{place} has no kind `{kind}`"
-                    text = f"{text}: did you mean `{meant}`?"
-                    yield warn(policy.document, "KV215", text, path)
+                problem = kind_problem(api_version, kind, known)
+                if problem:
+                    yield warn(policy.document, "KV215", problem, path)
+
+
+def kind_problem(
+    api_version: str, kind: str, known: frozenset[tuple[str, str]] | None = None
+) -> str:
+    """Return what is meant instead of a kind that a group does not have; "" if there is nothing.
+
+    `known` are the known kinds, by default those that are built in.
+    """
+    known = _always_known() if known is None else known
+    group = split_api_version(api_version)[0]
+    meant = "" if (group, kind) in known else _meant(group, kind, known, is_written=True)
+    if not meant:
+        return ""
+    text = f"no object has the kind `{kind}`"
+    if meant.rpartition("/")[2] == kind:
+        place = f"the group `{group}`" if group else "the core group"
+        text = f"{place} has no kind `{kind}`"
+    return f"{text}: did you mean `{meant}`?"
 
 
 def target_kinds(rule: RuleNode) -> Iterator[tuple[Path, str, str]]:
@@ -472,6 +484,9 @@ def binding_problems(
             yield warn(one.document, "KV266", text, ("spec", "validationActions"))
         for policy in every:
             if one.binds(policy.kind, policy.name):
+                if one.tree.param_ref is not None and policy.cel.param_kind is None:
+                    text = f"`paramRef` has no effect: `{policy.name}` has no `paramKind`"
+                    yield warn(one.document, "KV265", text, ("spec", "paramRef"))
                 yield from _wider(one, one.tree.match_resources, policy)
 
 
@@ -535,6 +550,32 @@ def unused_cel_exceptions(
             text = f"{text}: `{ref.name}` is a {own[0]}" if own else _with(text, "passed", kinds)
             field = "kind" if own else "name"
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
+
+
+def unread_allowances(
+    exceptions: Iterable[CelException], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """KV226: an exception with allowed images or values for a policy that does not read them.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go: it does not except objects as a whole
+    """
+    by_ref = {(one.kind, one.name): one for one in policies}
+    for exception in exceptions:
+        for ref in exception.policies if not exception.is_full else ():
+            policy = by_ref.get((ref.kind, ref.name))
+            if policy is None or ref.kind.endswith("ImageValidatingPolicy"):
+                continue
+            if not any("exceptions" in text for _, text, _ in expressions(policy.cel)):
+                field = "images" if exception.images else "allowedValues"
+                name = (
+                    "exceptions.allowedImages" if exception.images else "exceptions.allowedValues"
+                )
+                text = (
+                    f"the exception has no effect: with `{field}` it only fills `{name}`, which "
+                    f"`{ref.name}` does not read (without `{field}`, it excepts objects that meet "
+                    "`matchConditions`)"
+                )
+                yield warn(exception.document, "KV226", text, ("spec", field))
 
 
 def powerless_exceptions(

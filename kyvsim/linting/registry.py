@@ -7,6 +7,7 @@ from typing import Any, Final
 from kyvsim.linting import (
     calls,
     cel_fields,
+    cel_logic,
     cel_matching,
     cel_mutations,
     cel_types,
@@ -15,6 +16,7 @@ from kyvsim.linting import (
     expressions,
     fields,
     lookups,
+    manifests,
     matching,
     patches,
     patterns,
@@ -23,6 +25,7 @@ from kyvsim.linting import (
     references,
     requests,
     rules,
+    suites,
 )
 from kyvsim.linting.runs import (
     IMPOSSIBLE_CALL,
@@ -117,6 +120,12 @@ CHECKS: Final = (
         CheckSubject.CEL,
         cel_validations.forbidden_variables,
     ),
+    _cel(
+        cel_mutations.generated_objects,
+        KV215="kinds: [services]",
+        KV225="=(hostNetwrk): false",
+        KV327='healthCheckNodePort: "30000"',
+    ),
     _cel(cel_mutations.unfilled_templates, KV263="namespace: ((object.metadata.name))"),
     _expressions(
         cel_validations.absent_objects, KV248="expression: oldObject.spec.type != 'LoadBalancer'"
@@ -126,6 +135,9 @@ CHECKS: Final = (
         KV248="expression: oldObject.spec.type != 'LoadBalancer'",
     ),
     _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
+    _expressions(cel_logic.unreadable_texts, KV350='key: "{{ request.object.spec.ports.port }}"'),
+    _expressions(cel_logic.loose_texts, KV360="matches('Cluster.*')"),
+    _expressions(cel_logic.opposite_defaults, KV361="orValue(false)"),
     _expressions(cel_validations.unread_variables, KV242="name: team"),
     _expressions(
         cel_validations.number_arithmetic, KV252="expression: object.spec.replicas * 2 <= 6"
@@ -148,6 +160,10 @@ CHECKS: Final = (
         cel_mutations.undeclared_fields,
         KV259='Object{spec: Object.spec{sessionAfinity: "ClientIP"}}',
     ),
+    _expressions(
+        cel_mutations.elements_without_keys,
+        KV362='imagePullPolicy: "Always"',
+    ),
     _expressions(cel_mutations.unknown_paths, KV260='path: "/spec/sessionAfinity"'),
     _expressions(cel_mutations.absent_parents, KV261='path: "/metadata/labels/team"'),
     _expressions(cel_mutations.added_by_replace, KV267='op: "replace"'),
@@ -155,7 +171,7 @@ CHECKS: Final = (
         cel_matching.unseen_controllers,
         KV268="resources: [deployments, daemonsets, statefulsets, replicasets]",
     ),
-    _expressions(cel_matching.excluded_resources, KV270="excludeResourceRules:"),
+    _expressions(cel_matching.never_applied, KV270="excludeResourceRules:"),
     _expressions(
         cel_fields.field_problems,
         KV323="expression: \"object.metadata.labels.team != ''\"",
@@ -180,9 +196,29 @@ CHECKS: Final = (
         KV219='expiresAt: "2024-01-31T00:00:00Z"',
     ),
     _documents(
-        lambda given: documents.unreadable_schedules(given.documents), KV234='schedule: "0 3 * *"'
+        lambda given: documents.unreadable_schedules(given.documents, given.now),
+        KV234='schedule: "0 3 * *"',
+    ),
+    _documents(
+        lambda given: documents.variables_of_entries(given.documents),
+        KV335="urlPath: /api/v1/configmap",
     ),
     *RUN_CHECKS,
+    _files(
+        lambda given: (
+            *references.powerless_exceptions(
+                given.exceptions, given.policies if given.sound else (), given.derive
+            ),
+            *references.unread_allowances(given.cel_exceptions, given.policies),
+        ),
+        KV226="policyName: example",
+    ),
+    Check(
+        (CheckCode("KV042", "results: []", (Severity.ERROR, Severity.WARNING)),),
+        CheckSubject.FILES,
+        lambda given: suites.row_problems(given.tests),
+    ),
+    _files(lambda given: suites.values_of_tests(given.tests, given.derive), KV073="name: b"),
     _files(
         lambda given: references.binding_problems(given.bindings, given.policies),
         KV167=UNUSED_BINDING,
@@ -261,6 +297,10 @@ CHECKS: Final = (
         KV321="cleanup.kyverno.io/ttl: 1h",
         KV327='healthCheckNodePort: "30000"',
         KV345="cleanup.kyverno.io/ttl: tomorrow",
+    ),
+    _documents(
+        lambda given: manifests.dangling_names(one for one in given.manifests if not one.folder),
+        KV363="port: https",
     ),
     _files(
         lambda given: expressions.constant_exceptions(given.exceptions),

@@ -21,6 +21,7 @@ from kyvsim.linting.references import (
     unused_exceptions,
     unused_values,
 )
+from kyvsim.linting.suites import TestInputs
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
 from kyvsim.model.policy import SEVERITIES, Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.request import PayloadMode
@@ -94,6 +95,8 @@ class LintInputs(NamedTuple):
     """In `lint`: the documents whose kinds Kyverno defines."""
     manifests: tuple[Document, ...] = ()
     """In `lint`: other objects."""
+    tests: tuple[TestInputs, ...] = ()
+    """In `lint`: test manifests with their files."""
     kinds: KindTable = NO_KINDS
     """In `lint`: the kinds that CustomResourceDefinitions define."""
     now: datetime | None = None

@@ -193,3 +193,47 @@ TESTED = "JSONPatch{op: 'test', path: '/metadata/labels/a', value: 'b'}"
 def test_entries_that_are_replaced_where_there_are_none(told, text, spec, found):
     knows = {"matchConditions": [{"name": "c", "expression": "has(object.metadata.labels)"}]}
     assert codes(told(patched(text), **{**knows, **spec})) == found
+
+
+@pytest.mark.parametrize(
+    ("element", "found"),
+    [
+        ("imagePullPolicy: 'Always'", ["KV362"]),
+        ("name: c.name, imagePullPolicy: 'Always'", []),
+    ],
+)
+def test_elements_without_their_key(told, element, found):
+    loop = f"object.spec.containers.map(c, Object.spec.containers{{{element}}})"
+    assert codes(told(applied(f"Object{{spec: Object.spec{{containers: {loop}}}}}"))) == found
+
+
+def test_ports_have_a_default_protocol(told):
+    text = "Object{spec: Object.spec{ports: [Object.spec.ports{port: 80}]}}"
+    assert told(applied(text), SERVICES) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("/spec/nodeSelector/pool", ["KV261"]), ("/spec/nodeSelector", [])]
+)
+def test_a_patch_below_a_field_that_a_condition_excludes(told, path, found):
+    condition = {"name": "c", "expression": "!has(object.spec.nodeSelector)"}
+    value = "'green'" if path.endswith("pool") else "{'pool': 'green'}"
+    text = f"[JSONPatch{{op: 'add', path: '{path}', value: {value}}}]"
+    assert codes(told(patched(text), matchConditions=[condition])) == found
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ('"apiVersion": dyn("v1"), "kind": dyn("ConfigMap")', []),
+        ('"kind": dyn("ConfigMap")', ["KV327"]),
+        ('"apiVersion": dyn("v1"), "kind": dyn("NetworkPolicy")', ["KV215"]),
+        ('"apiVersion": dyn("v1"), "kind": dyn("ConfigMap"), "dtaa": dyn({})', ["KV225"]),
+        ('"apiVersion": dyn("v1"), "kind": dyn("ConfigMap"), "immutable": dyn("no")', ["KV327"]),
+        ('"apiVersion": dyn("v1"), "kind": dyn(object.metadata.name)', []),
+    ],
+)
+def test_generated_objects(written, made, found):
+    text = f'generator.Apply("shop", [{{{made}, "metadata": dyn({{"name": "a"}})}}])'
+    whole = {"matchConstraints": {"resourceRules": [PODS]}, "generate": [{"expression": text}]}
+    assert codes(written("GeneratingPolicy", whole)) == found

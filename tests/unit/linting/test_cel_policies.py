@@ -353,7 +353,7 @@ def test_a_check_through_a_variable(told_containers):
     ],
 )
 def test_checks_that_leave_nothing_out(told_containers, text, rule):
-    assert set(told_containers(text, rule)) <= {"KV164"}
+    assert set(told_containers(text, rule)) <= {"KV164", "KV325"}
 
 
 def test_a_message_may_tell_that_others_are_checked_elsewhere(told_containers):
@@ -444,3 +444,65 @@ def test_other_policies_may_read_them(tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text(CALLING.replace("Namespaced", "").replace(", namespace: dev", ""))
     assert "KV162" not in [one.code for one in lint([str(file)]).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "found"),
+    [
+        ("ValidatingPolicy", {"evaluation": {"admission": {"enabled": False}}}, []),
+        (
+            "ValidatingPolicy",
+            {"evaluation": {"admission": {"enabled": False}, "background": {"enabled": False}}},
+            ["KV270"],
+        ),
+        ("MutatingPolicy", {"evaluation": {"admission": {"enabled": False}}}, ["KV270"]),
+        (
+            "MutatingPolicy",
+            {"evaluation": {"admission": {"enabled": False}, "mutateExisting": {"enabled": True}}},
+            [],
+        ),
+    ],
+)
+def test_policies_that_are_disabled(written, kind, spec, found):
+    rule = {**PODS_CONTAINERS, "resources": ["configmaps"]}
+    body = {"validations": [{"expression": "has(object.data)", "message": "No."}]}
+    if kind == "MutatingPolicy":
+        text = "[JSONPatch{op: 'add', path: '/immutable', value: true}]"
+        body = {"mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}]}
+    whole = {"matchConstraints": {"resourceRules": [rule]}, **body, **spec}
+    assert [code for code, _ in written(kind, whole)] == found
+
+
+@pytest.mark.parametrize(
+    ("scope", "resources", "found"),
+    [
+        ("Cluster", ["configmaps"], ["KV270"]),
+        ("Namespaced", ["configmaps"], []),
+        ("Namespaced", ["namespaces"], ["KV270"]),
+        ("Cluster", ["configmaps", "namespaces"], []),
+        ("*", ["namespaces"], []),
+    ],
+)
+def test_scopes_that_no_kind_has(told_containers, scope, resources, found):
+    rule = {**PODS_CONTAINERS, "resources": resources, "scope": scope}
+    assert told_containers("object.metadata.name != 'a'", rule) == found
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ({"matchLabels": {"a": "b"}}, []),
+        ({"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}, []),
+        ({"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}, ["KV270"]),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}, []),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": ["c"]}]}, ["KV270"]),
+    ],
+)
+def test_selectors_that_no_labels_satisfy(told_containers, selector, found):
+    labels = {"matchLabels": {"a": "b"}} if found else {}
+    constraints = {
+        "resourceRules": [{**PODS_CONTAINERS, "resources": ["configmaps"]}],
+        "objectSelector": {**labels, **selector},
+    }
+    text = "object.metadata.name != 'a'"
+    assert told_containers(text, matchConstraints=constraints) == found

@@ -13,6 +13,8 @@ from kyvsim.linting.documents import (
 from kyvsim.load.edits import with_edits
 from kyvsim.model.source import Document, Location
 
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
 
 def document(kind="ClusterPolicy", name="p", number=0, version="kyverno.io/v1", namespace=""):
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
@@ -56,21 +58,19 @@ def excepting(expires, version="policies.kyverno.io/v1"):
 
 
 def test_exceptions_expire():
-    now = datetime(2026, 2, 1, tzinfo=UTC)
-    (found,) = expired_exceptions([excepting("2026-01-31T08:00:00Z")], now)
+    (found,) = expired_exceptions([excepting("2026-01-31T08:00:00Z")], NOW)
     assert (found.code, found.location.column) == ("KV219", 2)
     assert found.message.endswith("it expired at 2026-01-31T08:00:00Z")
 
 
 def test_exceptions_that_last():
-    now = datetime(2026, 2, 1, tzinfo=UTC)
     lasting = [
         excepting("2026-02-02T08:00:00Z"),
         excepting("soon"),
         excepting(None),
         excepting("2026-01-31T08:00:00Z", version="kyverno.io/v2"),
     ]
-    assert list(expired_exceptions(lasting, now)) == []
+    assert list(expired_exceptions(lasting, NOW)) == []
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,14 @@ def test_exceptions_that_last():
         ("ClusterCleanupPolicy", "0 24 * * *", "its hour is `24`, but may only be 0-23"),
         ("ClusterCleanupPolicy", "@daily", ""),
         ("DeletingPolicy", 5, ""),
+        ("DeletingPolicy", "0 0 31 4,6 *", "never comes"),
+        ("DeletingPolicy", "0 0 29 2 *", ""),
     ],
 )
 def test_schedules(kind, schedule, text):
     one = document(kind=kind)
     one = one._replace(data={**one.data, "spec": {"schedule": schedule}})
-    found = [(each.code, text in each.message) for each in unreadable_schedules([one])]
+    found = [(each.code, text in each.message) for each in unreadable_schedules([one], NOW)]
     assert found == ([("KV234", True)] if text else [])
 
 

@@ -1,0 +1,374 @@
+"""Checks of the logic of CEL: contradictions, loops without effect, tests that accept too much."""
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel.macros import OR_VALUE
+from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
+from kyvsim.cel.unparse import written
+from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression
+from kyvsim.model import ports
+from kyvsim.model.diagnostic import Diagnostic
+
+_NEGATED: Mapping[str, str] = {
+    "_==_": "_!=_",
+    "_!=_": "_==_",
+    "@in": "not in",
+    "not in": "@in",
+    "has": "not has",
+    "not has": "has",
+    "_<_": "_>=_",
+    "_>=_": "_<_",
+    "_>_": "_<=_",
+    "_<=_": "_>_",
+}
+_SWAPPED: Mapping[str, str] = {
+    "_==_": "_==_",
+    "_!=_": "_!=_",
+    "_<_": "_>_",
+    "_>_": "_<_",
+    "_<=_": "_>=_",
+    "_>=_": "_<=_",
+}
+_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "_==_": lambda value, given: value in given,
+    "@in": lambda value, given: value in given,
+    "_!=_": lambda value, given: value not in given,
+    "not in": lambda value, given: value not in given,
+    "_<_": lambda value, given: _ordered(operator.lt, value, given),
+    "_<=_": lambda value, given: _ordered(operator.le, value, given),
+    "_>_": lambda value, given: _ordered(operator.gt, value, given),
+    "_>=_": lambda value, given: _ordered(operator.ge, value, given),
+    "startsWith": lambda value, given: isinstance(value, str) and value.startswith(given[0]),
+    "endsWith": lambda value, given: isinstance(value, str) and value.endswith(given[0]),
+    "contains": lambda value, given: isinstance(value, str) and given[0] in value,
+}
+_COUNTS = frozenset({"size", "verifyImageSignatures", "verifyAttestationSignatures"})
+"""Functions whose result is never negative."""
+
+
+def _ordered(order: Callable[[Any, Any], bool], value: Any, given: Any) -> bool:
+    is_known = _is_number(value) and _is_number(given[0])
+    return order(value, given[0]) if is_known else True
+
+
+class Atom(NamedTuple):
+    """What a test demands of one operand."""
+
+    operand: str
+    """The source text of the operand."""
+    relation: str
+    values: tuple[Any, ...] = ()
+
+
+_Scope: TypeAlias = Mapping[str, Node]
+"""The elements of lists that loops made, by the name of the variable."""
+
+
+def _atom(node: Node) -> Atom | None:
+    """Return a test of one operand against literals; None for other tests."""
+    if isinstance(node, Select):
+        plain = written(Select(node.id, node.at, node.operand, node.field, node.optional))
+        return Atom(plain, "has") if node.test else Atom(plain, "_==_", (True,))
+    if not isinstance(node, Call):
+        return None
+    relation, parts = node.function, children(node)
+    if len(parts) != 2 or relation not in _HOLDS or "random" in written(node):
+        return None
+    if isinstance(parts[0], Literal) and relation in _SWAPPED:
+        parts, relation = parts[::-1], _SWAPPED[relation]
+    operand, given = parts
+    literals = given.elements if relation == "@in" and isinstance(given, ListLiteral) else (given,)
+    values = tuple(one.value for one in literals if isinstance(one, Literal))
+    is_plain = not isinstance(operand, Literal) and len(values) == len(literals)
+    return Atom(written(operand), relation, values) if values and is_plain else None
+
+
+def demands(node: Node, *, holds: bool = True) -> Iterator[Atom]:
+    """Yield what is demanded if an expression holds, or if it does not."""
+    if isinstance(node, Call) and node.function == "!_":
+        yield from demands(node.arguments[0], holds=not holds)
+    elif isinstance(node, Call) and node.function == ("_&&_" if holds else "_||_"):
+        for one in node.arguments:
+            yield from demands(one, holds=holds)
+    elif (atom := _atom(node)) and holds:
+        yield atom
+    elif atom and atom.relation in _NEGATED:
+        yield atom._replace(relation=_NEGATED[atom.relation])
+
+
+def _contradiction(atoms: Iterable[Atom]) -> str:
+    """Return the operand for which tests never hold together, or ""."""
+    by_operand: dict[str, list[Atom]] = {}
+    for one in atoms:
+        by_operand.setdefault(one.operand, []).append(one)
+    return next((name for name, its in by_operand.items() if _never_together(its)), "")
+
+
+def _never_together(atoms: list[Atom]) -> bool:
+    relations = {one.relation for one in atoms}
+    if "not has" in relations:
+        return len(relations) > 1  # without the field, other tests are errors
+    tests = [one for one in atoms if one.relation != "has"]
+    # Values at which something changes, and those between them.
+    numbers = sorted({value for one in tests for value in one.values if _is_number(value)})
+    between = [(low + high) / 2 for low, high in pairwise(numbers)]
+    ends = [numbers[0] - 1, numbers[-1] + 1] if numbers else []
+    texts = [one for one in tests if one.relation in {"startsWith", "endsWith", "contains"}]
+    chosen = [one.values for one in tests if one.relation in {"_==_", "@in"}]
+    possible = [*chosen[0]] if chosen else [*numbers, *between, *ends]
+    if not chosen and not numbers:
+        starts = sorted(one.values[0] for one in texts if one.relation == "startsWith")
+        return any(not high.startswith(low) for low, high in pairwise(starts))
+    return not any(
+        all(_HOLDS[one.relation](value, one.values) for one in tests) for value in possible
+    )
+
+
+def _is_number(value: object) -> bool:
+    return value.__class__ in {int, float}
+
+
+def _groups(node: Node, scope: _Scope, within: str = "") -> Iterator[tuple[Node, _Scope]]:
+    """Yield the tests of an expression: each chain of `&&` or `||`, and each single one."""
+    operation = node.function if isinstance(node, Call) else ""
+    if operation != within or operation not in {"_&&_", "_||_"}:
+        yield node, scope
+    inner = scope
+    if isinstance(node, Loop):
+        inner = {name: one for name, one in scope.items() if name not in node.variables}
+        source = node.source
+        if isinstance(source, Loop) and source.kind == "map" and source.result is not None:
+            inner = {**inner, node.variables[-1]: source.result}
+    for one in children(node):
+        is_source = isinstance(node, Loop) and one is node.source
+        yield from _groups(one, scope if is_source else inner, operation)
+
+
+def _is_count(node: Node, scope: _Scope) -> bool:
+    if isinstance(node, Ident) and node.name in scope:
+        node = scope[node.name]
+    return isinstance(node, Call) and node.function in _COUNTS
+
+
+def constant_logic(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV240: tests of one value that exclude each other, or of which one always holds."""
+    for one in policy.expressions:
+        for node, scope in _groups(one.root, {}):
+            problem = _constant(node, scope)
+            if problem:
+                yield policy.warn("KV240", problem, one.path)
+    yield from _exclusive_conditions(policy)
+
+
+def _constant(node: Node, scope: _Scope) -> str:
+    operation = node.function if isinstance(node, Call) else ""
+    parts = children(node) if operation in _SWAPPED else ()
+    counts = [written(one) for one in parts if _is_count(one, scope)]
+    least = [Atom(name, "_>=_", (0,)) for name in counts]
+    if counts and _contradiction([*least, *demands(node, holds=False)]):
+        return f"`{written(node)}` is always true, since a number of elements is never negative"
+    if counts and _contradiction([*least, *demands(node)]):
+        return f"`{written(node)}` is never true, since a number of elements is never negative"
+    if operation == "_&&_" and (operand := _contradiction(demands(node))):
+        return f"`{written(node)}` is never true: the tests of `{operand}` exclude each other"
+    opposite = [*demands(node, holds=False)] if operation == "_||_" else []
+    if not any(one.relation == "not has" for one in opposite):
+        operand = _contradiction(opposite)
+        if operand:
+            return (
+                f"`{written(node)}` is always true, whatever `{operand}` is: write `&&` instead of "
+                "`||`"
+            )
+    return ""
+
+
+def _exclusive_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
+    rules = policy.spec.resource_rules
+    operations = {name for rule in rules for name in rule.operations or ("*",)}
+    atoms: list[Atom] = []
+    if operations and "*" not in operations and policy.kind != "DeletingPolicy":
+        atoms.append(Atom("request.operation", "@in", tuple(sorted(operations))))
+    for one in policy.expressions:
+        if one.list_name not in {"matchConditions", "conditions"} or one.path[-1] != "expression":
+            continue
+        own = [*demands(one.root)]
+        operand = "" if _contradiction(own) else _contradiction([*atoms, *own])
+        if operand:
+            what = "the conditions before it" if len(atoms) > 1 else "what comes before it"
+            if operand == "request.operation":
+                what = "the matched operations and the conditions before it"
+            text = (
+                f"the condition `{one.text.strip()}` is never true together with {what}, which "
+                f"also test `{operand}`, so the policy does nothing: all conditions must be true "
+                "(write alternatives in one condition, with `||` or `in`)"
+            )
+            yield policy.warn("KV240", text, one.path)
+            return
+        atoms += own
+
+
+_TESTING = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
+
+
+def unread_elements(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV242: a loop whose test does not read the element, so that it tests the same each time."""
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, Loop) or node.kind not in _TESTING or node.test is None:
+                continue
+            tested = ParsedExpression((), "", node.test).nodes()
+            if any(isinstance(each, Ident) and each.name in node.variables for each in tested):
+                continue
+            if isinstance(node.test, Literal):
+                continue  # such as `filter(e, true)`
+            names = " and ".join(f"`{name}`" for name in node.variables)
+            text = (
+                f"the test of `{node.kind}` does not read {names}, so it is the same for each "
+                f"element of `{written(node.source)}`: `{written(node.test)}`"
+            )
+            yield policy.warn("KV242", text, one.path)
+
+
+def _required(node: Node) -> Iterator[Node]:
+    """Yield the tests that have to hold for a validation to pass, or one of them."""
+    if isinstance(node, Call) and node.function in {"_&&_", "_||_"}:
+        for one in node.arguments:
+            yield from _required(one)
+    elif isinstance(node, Call) and node.function == "_?_:_":
+        for one in node.arguments[1:]:
+            yield from _required(one)
+    elif isinstance(node, Loop) and node.kind in {"all", "exists"} and node.test is not None:
+        yield from _required(node.test)
+    elif isinstance(node, Bind):
+        yield from _required(node.body)
+    else:
+        yield node
+
+
+_HOST = re.compile(r"(https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?")
+_OPEN_START = re.compile(r"\.[*+](?=.*[^.*+])")
+_OPEN_END = re.compile(r"(?<!\\)\.[*+]$")
+
+
+def loose_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV360: a prefix or regular expression that accepts more texts than it shows.
+
+    upstream: github.com/google/cel-go common/types/string.go: `matches` searches, as RE2 does
+    """
+    for one in policy.expressions if policy.validates else ():
+        for node in _required(one.root) if one.is_test else ():
+            if not isinstance(node, Call) or node.target is None or len(node.arguments) != 1:
+                continue
+            given = node.arguments[0]
+            value = given.value if isinstance(given, Literal) else None
+            problem = ""
+            if isinstance(value, str) and node.function == "startsWith":
+                problem = _prefix_problem(node.target, value)
+            elif isinstance(value, str) and node.function == "matches":
+                problem = _search_problem(node.target, value)
+            if problem:
+                yield policy.warn("KV360", problem, one.path)
+
+
+def _prefix_problem(target: Node, prefix: str) -> str:
+    found = _HOST.fullmatch(prefix)
+    is_image = isinstance(target, Select) and target.field == "image"
+    if found is None or not (found[1] or is_image):
+        return ""
+    return (
+        f"`{written(target)}` can also be on another host, such as `{prefix}.example.com/`, since "
+        f"the prefix has no slash: write `'{prefix}/'`"
+    )
+
+
+def _search_problem(target: Node, pattern: str) -> str:
+    opened, ended = _OPEN_START.match(pattern), _OPEN_END.search(pattern)
+    if "|" in pattern:
+        return ""
+    if ended and not opened and not pattern.startswith("^"):
+        meant = f"^{pattern}"
+    elif opened and not ended and not pattern.endswith("$"):
+        meant = f"{pattern}$"
+    else:
+        return ""
+    return (
+        f"`matches` searches in the whole text, so `{written(target)}` may have anything "
+        f"{'before' if ended else 'after'} `{pattern}`: write `'{meant}'`"
+    )
+
+
+_READING = frozenset(
+    {
+        *("duration", "timestamp", "quantity", "ip", "cidr", "url", "semver", "int", "uint"),
+        *("double", "bool", "parseImageReference", "image", "matches", "find", "findAll"),
+    }
+)
+"""Functions that read a text, and fail if it is not of their form."""
+_DAYS = re.compile(r"(\d+)d")
+
+
+def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV350: a constant text that its function cannot read, so that evaluation is an error.
+
+    Kyverno compiles the expressions of some kinds without the checks that reject such texts.
+    """
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, Call) or node.function not in _READING:
+                continue
+            parts = node.arguments
+            if not parts or not all(isinstance(each, Literal) for each in parts):
+                continue
+            target = node.target if node.target is None else Literal(0, 0, "")
+            problem = _failure(
+                written(Call(node.id, node.at, node.function, target, parts)), policy
+            )
+            if problem:
+                text = f"`{written(node)}` is always an error: {problem}"
+                first = parts[0].value if isinstance(parts[0], Literal) else None
+                days = _DAYS.fullmatch(first) if isinstance(first, str) else None
+                if node.function == "duration" and days:
+                    text = f"{text} (there is no unit for days: write `{int(days[1]) * 24}h`)"
+                yield policy.warn("KV350", text, one.path)
+
+
+def _failure(text: str, policy: CelPolicy) -> str:
+    """Return why a constant expression cannot be evaluated, or ""."""
+    try:
+        program = compile_expression(text, policy.env)
+        program.evaluate([None] * len(policy.env.variables))
+    except CelError as error:
+        return str(error)
+    except (CompileError, CelBudgetError, ports.BudgetError):
+        return ""  # reported elsewhere, or unknown
+    return ""
+
+
+_TRUE_IF_ABSENT = frozenset({"automountServiceAccountToken", "allowPrivilegeEscalation"})
+"""Fields that API servers do not set, and whose absence means true."""
+
+
+def opposite_defaults(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV361: a missing field that is taken for false, though it means true.
+
+    upstream: k8s.io/kubernetes pkg/securitycontext/util.go (AddNoNewPrivileges),
+    plugin/pkg/admission/serviceaccount/admission.go (shouldAutomount)
+    """
+    for one in policy.expressions if policy.validates else ():
+        for node in one.nodes():
+            if not isinstance(node, Call) or node.function not in {"orValue", OR_VALUE}:
+                continue
+            value, default = children(node)
+            is_false = isinstance(default, Literal) and default.value is False
+            field = value.field if isinstance(value, Select) else ""
+            if is_false and field in _TRUE_IF_ABSENT:
+                text = (
+                    f"without `{field}`, Kubernetes assumes true, but `{written(node)}` is false: "
+                    "write `orValue(true)`"
+                )
+                yield policy.warn("KV361", text, one.path)

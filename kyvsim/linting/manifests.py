@@ -1,0 +1,135 @@
+"""Checks of manifests that are given together: names that lead to nothing in another of them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.objects import Json, ObjectKey, Path, labels, object_key, value_at
+from kyvsim.model.diagnostic import Diagnostic, likely
+from kyvsim.model.source import Document
+
+_TEMPLATES: tuple[tuple[str, ...], ...] = (
+    ("spec", "template"),
+    ("spec", "jobTemplate", "spec", "template"),
+    (),
+)
+_CONTAINERS = ("containers", "initContainers")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_KEYED = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
+
+
+def dangling_names(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV363: a port or key that the container, Service, ConfigMap or Secret of the name lacks.
+
+    Only objects among the manifests are known; names of others prove nothing.
+    """
+    given = {object_key(one.data): one for one in manifests}
+    for key, document in given.items():
+        for path, pod in _pods(document.data):
+            yield from _in_pod(document, path, pod, key.namespace, given)
+        if key.kind == "Service":
+            yield from _target_ports(document, key.namespace, given)
+        elif key.kind == "Ingress":
+            yield from _backends(document, key.namespace, given)
+
+
+def _pods(obj: Json) -> Iterator[tuple[Path, Json]]:
+    """Yield the Pod of a workload or a Pod itself, with its path."""
+    for path in _TEMPLATES:
+        pod = value_at(obj, path)
+        if _each(value_at(pod, ("spec",)), "containers"):
+            yield path, pod
+            return
+
+
+def _each(holder: Json, *fields: str) -> list[tuple[Path, Json]]:
+    """Return the elements of lists that are maps, with the path of each."""
+    found: list[tuple[Path, Json]] = []
+    for field in fields:
+        elements = value_at(holder, (field,))
+        for index, one in enumerate(elements if isinstance(elements, list) else ()):
+            if isinstance(one, dict):
+                found.append(((field, index), one))
+    return found
+
+
+def _port_names(pod: Json) -> set[str]:
+    containers = _each(value_at(pod, ("spec",)), *_CONTAINERS)
+    return {port.get("name") for _, one in containers for _, port in _each(one, "ports")}
+
+
+def _in_pod(
+    document: Document,
+    start: Path,
+    pod: Json,
+    namespace: str,
+    given: Mapping[ObjectKey, Document],
+) -> Iterator[Diagnostic]:
+    for at, container in _each(value_at(pod, ("spec",)), *_CONTAINERS):
+        path = (*start, "spec", *at)
+        names = {port.get("name") for _, port in _each(container, "ports")}
+        for probe in _PROBES:
+            for action in ("httpGet", "tcpSocket"):
+                port = value_at(container, (probe, action, "port"))
+                if isinstance(port, str) and not port.isdigit() and port not in names:
+                    text = f"the container has no port named `{port}`{_known(port, names)}"
+                    yield warn(document, "KV363", text, (*path, probe, action, "port"))
+        for where, variable in _each(container, "env"):
+            for field, kind in _KEYED:
+                reference = value_at(variable, ("valueFrom", field))
+                name, key = (value_at(reference, (part,)) for part in ("name", "key"))
+                source = given.get(ObjectKey("v1", kind, namespace, name))
+                if source is None or value_at(reference, ("optional",)) or not key:
+                    continue
+                maps = (source.data.get(one) or {} for one in ("data", "stringData", "binaryData"))
+                keys = {each for one in maps for each in one}
+                if key not in keys:
+                    text = f"the {kind} `{name}` has no key `{key}`{_known(key, keys)}"
+                    place = (*path, *where, "valueFrom", field, "key")
+                    yield warn(document, "KV363", text, place)
+
+
+def _known(name: str, names: Iterable[str | None]) -> str:
+    every = sorted(filter(None, names))
+    return likely(name, every) or (
+        f" (it has {', '.join(f'`{one}`' for one in every)})" * bool(every)
+    )
+
+
+def _target_ports(
+    document: Document, namespace: str, given: Mapping[ObjectKey, Document]
+) -> Iterator[Diagnostic]:
+    selector = value_at(document.data, ("spec", "selector"))
+    pods = [
+        pod
+        for key, one in given.items()
+        if key.namespace == namespace
+        for _, pod in _pods(one.data)
+        if isinstance(selector, dict) and selector and selector.items() <= labels(pod).items()
+    ]
+    names = {name for pod in pods for name in _port_names(pod)}
+    for at, port in _each(document.data.get("spec"), "ports") if pods else ():
+        target = port.get("targetPort")
+        if isinstance(target, str) and not target.isdigit() and target not in names:
+            text = (
+                f"the Pods that this Service selects have no port named `{target}`"
+                f"{_known(target, names)}"
+            )
+            yield warn(document, "KV363", text, ("spec", *at, "targetPort"))
+
+
+def _backends(
+    document: Document, namespace: str, given: Mapping[ObjectKey, Document]
+) -> Iterator[Diagnostic]:
+    for at, rule in _each(document.data.get("spec"), "rules"):
+        for where, one in _each(rule.get("http"), "paths"):
+            service = value_at(one, ("backend", "service"))
+            name = value_at(service, ("name",))
+            source = given.get(ObjectKey("v1", "Service", namespace, name))
+            ports = [port for _, port in _each(source.data.get("spec"), "ports")] if source else []
+            for field, key in (("number", "port"), ("name", "name")):
+                port = value_at(service, ("port", field))
+                if ports and port and port not in [each.get(key) for each in ports]:
+                    known = {str(each.get(key)) for each in ports if each.get(key)}
+                    text = f"the Service `{name}` has no port `{port}`{_known(str(port), known)}"
+                    place = ("backend", "service", "port", field)
+                    yield warn(document, "KV363", text, ("spec", *at, "http", *where, *place))

@@ -1,0 +1,76 @@
+"""Checks of test manifests: rows and values for what their files do not contain."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.objects import KubernetesObject, object_key
+from kyvsim.linting.references import unused_values
+from kyvsim.model.diagnostic import Diagnostic, likely
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.suite import Manifest
+from kyvsim.model.values import Values
+
+
+class TestInputs(NamedTuple):
+    """A test manifest with what was read of its files."""
+
+    manifest: Manifest
+    resources: tuple[KubernetesObject, ...] = ()
+    """The objects that rows can name; none if some of its files were not read."""
+    policies: tuple[Policy, ...] = ()
+    """Its policies; none if some of its files were not read."""
+    values: Values | None = None
+
+
+def row_problems(tests: Iterable[TestInputs]) -> Iterator[Diagnostic]:
+    """KV042: rows for missing resources, or with different results for one resource."""
+    for test in tests:
+        yield from _contradicting_rows(test.manifest)
+        if test.resources:
+            yield from _unknown_resources(test.manifest, test.resources)
+
+
+def values_of_tests(
+    tests: Iterable[TestInputs], derive: Callable[[Policy], Iterable[Rule]]
+) -> Iterator[Diagnostic]:
+    """KV073: values in the file of a test for a missing policy, rule or resource."""
+    for test in tests:
+        if test.policies and test.resources and test.values:
+            rules = {
+                one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
+                for one in test.policies
+            }
+            names = frozenset(object_key(one).name for one in test.resources)
+            yield from unused_values(test.values, rules, names)
+
+
+def _contradicting_rows(manifest: Manifest) -> Iterator[Diagnostic]:
+    expected: dict[tuple[object, ...], str] = {}
+    for row in manifest.rows:
+        for index, name in enumerate(row.resources or ()):
+            about = (row.policy, row.rule, row.kind, row.operation, row.flags, name)
+            first = expected.setdefault(about, row.result)
+            if first != row.result:
+                text = (
+                    f"an earlier row expects the result `{first}` for `{name}`, so one of the two "
+                    "always fails"
+                )
+                path = (*row.path, "resources", index)
+                yield warn(manifest.document, "KV042", text, path)
+
+
+def _unknown_resources(
+    manifest: Manifest, resources: Sequence[KubernetesObject]
+) -> Iterator[Diagnostic]:
+    keys = [object_key(one) for one in resources]
+    names = {name for key in keys for name in (key.name, f"{key.namespace}/{key.name}")}
+    for row in manifest.rows:
+        for index, name in enumerate(row.resources or ()):
+            if name not in names:
+                known = [one for one in names if ("/" in one) == ("/" in name)]
+                text = (
+                    f"no resource of the test is named `{name}`, so the row fails"
+                    f"{likely(name, known)}"
+                )
+                yield warn(manifest.document, "KV042", text, (*row.path, "resources", index))

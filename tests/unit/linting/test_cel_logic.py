@@ -1,0 +1,151 @@
+"""Contradictions, loops without effect, and tests that accept too much."""
+
+import pytest
+import yaml
+
+from kyvsim.api.lint import lint
+from kyvsim.load.files import Source
+
+
+@pytest.fixture
+def codes():
+    """Return the codes for one expression of a policy for Pods, as a validation or otherwise."""
+
+    def found(expression="", kind="ValidatingPolicy", **spec):
+        rule = {
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": ["configmaps"],
+        }
+        policy = {
+            "apiVersion": "policies.kyverno.io/v1",
+            "kind": kind,
+            "metadata": {"name": "p"},
+            "spec": {
+                "matchConstraints": {"resourceRules": [rule]},
+                **spec,
+            },
+        }
+        if expression:
+            policy["spec"]["validations"] = [{"expression": expression, "message": "No."}]
+        source = Source("p.yaml", yaml.safe_dump(policy), ".")
+        return [one.code for one in lint([source]).diagnostics]
+
+    return found
+
+
+NAME = "object.metadata.name"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{NAME} == 'a' && {NAME} == 'b'",
+        f"{NAME} == 'a' && !({NAME} in ['a', 'c'])",
+        f"!({NAME} != 'a' || {NAME} != 'b')",
+        f"{NAME}.startsWith('a') && {NAME}.startsWith('b')",
+        f"{NAME} == 'a' && {NAME}.endsWith('b')",
+        f"{NAME}.size() > 9 && {NAME}.size() < 5",
+        f"{NAME}.size() > 9 && {NAME}.size() <= 9",
+        "has(object.data) && !has(object.data)",
+        "!has(object.immutable) && object.immutable == true",
+        f"{NAME} != 'a' || {NAME} != 'b'",
+        f"{NAME}.size() >= 0",
+        f"0 > {NAME}.size()",
+        f"[1, 2].map(e, size({NAME})).all(n, n >= 0)",
+    ],
+)
+def test_contradictions(codes, expression):
+    assert codes(expression) == ["KV240"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{NAME} == 'a' || {NAME} == 'b'",
+        f"{NAME} != 'a' && {NAME} != 'b'",
+        f"{NAME} in ['a', 'b'] && {NAME} != 'a'",
+        f"{NAME}.startsWith('a') && {NAME}.startsWith('ab') && {NAME}.endsWith('b')",
+        f"{NAME}.size() > 5 && {NAME}.size() < 6.5",
+        f"{NAME}.size() >= 5 && {NAME}.size() <= 5",
+        f"{NAME}.size() > 0",
+        f"!has(object.data) || {NAME} == 'a'",
+        "has(object.data) || !has(object.data) && object.kind == 'ConfigMap'",
+        f"[1, 2].map(e, e - size({NAME})).all(n, n >= 0)",
+        "random('[a-z]') == 'a' && random('[a-z]') == 'b'",
+    ],
+)
+def test_tests_that_can_hold(codes, expression):
+    assert codes(expression) == []
+
+
+def test_conditions_that_exclude_each_other(codes):
+    def conditions(*texts):
+        named = [{"name": f"c{i}", "expression": text} for i, text in enumerate(texts)]
+        return codes(f"{NAME} != 'a'", matchConditions=named)
+
+    assert conditions("request.namespace == 'a'", "request.namespace == 'b'") == ["KV240"]
+    assert conditions("request.operation == 'DELETE'") == ["KV240"]
+    assert conditions("request.operation == 'CREATE'") == []
+    assert conditions("request.namespace != 'a'", "request.namespace == 'b'") == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        (f"[1, 2].all(e, {NAME} != 'a')", ["KV242"]),
+        (f"[1, 2].filter(e, {NAME} != 'a').size() > 1", ["KV242"]),
+        (f"[1, 2].all(e, e > size({NAME}))", []),
+        (f"[1, 2].all(i, e, i > size({NAME}))", []),
+        (f"[1, 2].map(e, 1).sum() > size({NAME})", []),
+    ],
+)
+def test_loops_that_do_not_read_their_elements(codes, expression, found):
+    assert codes(expression) == found
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        (f"{NAME}.matches('a-.*')", ["KV360"]),
+        (f"{NAME}.matches('.*-a')", ["KV360"]),
+        (f"{NAME} == 'b' || {NAME}.matches('a.+')", ["KV360"]),
+        (f"{NAME}.startsWith('https://example.com')", ["KV360"]),
+        (f"{NAME}.startsWith('example.com')", []),
+        (f"{NAME}.startsWith('https://example.com/')", []),
+        (f"{NAME}.matches('^a-.*')", []),
+        (f"{NAME}.matches('.*-a$')", []),
+        (f"{NAME}.matches('.*-a-.*')", []),
+        (f"{NAME}.matches('-a-')", []),
+        (f"{NAME}.matches('a[.*]')", []),
+        (f"!{NAME}.matches('a-.*')", []),
+    ],
+)
+def test_texts_that_accept_more_than_they_show(codes, expression, found):
+    assert codes(expression) == found
+
+
+def test_defaults_that_are_not_those_of_kubernetes(codes):
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["serviceaccounts"],
+    }
+    constraints = {"resourceRules": [rule]}
+    text = "object.?automountServiceAccountToken.orValue({}) == false"
+    assert codes(text.format("false"), matchConstraints=constraints) == ["KV361"]
+    assert codes(text.format("true"), matchConstraints=constraints) == []
+
+
+def test_texts_that_functions_cannot_read(codes):
+    def deletion(condition):
+        named = [{"name": "c", "expression": condition}]
+        return codes(kind="DeletingPolicy", schedule="0 3 * * *", conditions=named)
+
+    age = "time.now() - timestamp(object.metadata.creationTimestamp)"
+    assert deletion(f"{age} > duration('7d')") == ["KV350"]
+    assert deletion(f"{age} > duration('168h')") == []
+    assert deletion("quantity('10 GB').isGreaterThan(quantity('1Gi'))") == ["KV350"]
+    assert deletion("object.metadata.name.matches('[')") == ["KV350"]

@@ -1,0 +1,79 @@
+"""Names in manifests that lead to nothing, and objects that an API server rejects."""
+
+import pytest
+import yaml
+
+from kyvsim.api.lint import lint
+from kyvsim.load.files import Source
+
+
+def found(*objects, folder=""):
+    text = yaml.safe_dump_all(objects)
+    return [(one.code, one.message) for one in lint([Source("m.yaml", text, folder)]).diagnostics]
+
+
+def pod(**container):
+    spec = {"containers": [{"name": "c", "image": "nginx:1.27", **container}]}
+    metadata = {"name": "p", "namespace": "shop", "labels": {"app": "a"}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def other(kind, api_version="v1", **fields):
+    metadata = {"name": "x", "namespace": "shop"}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+PORTS = [{"name": "http", "containerPort": 80}]
+
+
+@pytest.mark.parametrize(("port", "codes"), [("https", ["KV363"]), ("http", []), (81, [])])
+def test_ports_of_probes(port, codes):
+    probe = {"tcpSocket": {"port": port}}
+    assert [code for code, _ in found(pod(ports=PORTS, livenessProbe=probe))] == codes
+
+
+@pytest.mark.parametrize(
+    ("selector", "port", "message"),
+    [
+        ({"app": "a"}, "https", "have no port named `https`: did you mean `http`?"),
+        ({"app": "a"}, "http", ""),
+        ({"app": "b"}, "https", ""),
+        ({}, "https", ""),
+    ],
+)
+def test_target_ports_of_services(selector, port, message):
+    spec = {"selector": selector, "ports": [{"port": 80, "targetPort": port}]}
+    told = found(pod(ports=PORTS), other("Service", spec=spec))
+    assert [message in text for _, text in told] == ([True] if message else [])
+
+
+@pytest.mark.parametrize(
+    ("key", "optional", "codes"), [("b", False, ["KV363"]), ("a", False, []), ("b", True, [])]
+)
+def test_keys_of_config_maps(key, optional, codes):
+    reference = {"name": "x", "key": key, "optional": optional}
+    env = [{"name": "A", "valueFrom": {"configMapKeyRef": reference}}]
+    told = found(pod(env=env), other("ConfigMap", data={"a": "1"}))
+    assert [code for code, _ in told] == codes
+    assert found(pod(env=env)) == []
+
+
+@pytest.mark.parametrize(
+    ("port", "codes"),
+    [({"number": 81}, ["KV363"]), ({"name": "web"}, ["KV363"]), ({"number": 80}, [])],
+)
+def test_ports_of_backends(port, codes):
+    path = {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "x", "port": port}}}
+    ingress = other(
+        "Ingress", "networking.k8s.io/v1", spec={"rules": [{"http": {"paths": [path]}}]}
+    )
+    service = other("Service", spec={"ports": [{"port": 80, "name": "http"}]})
+    assert [code for code, _ in found(ingress, service)] == codes
+
+
+def test_objects_that_an_api_server_rejects():
+    told = found(pod(volumeMounts=[{"name": "data", "mountPath": "/data"}]))
+    assert [code for code, _ in told] == ["KV233"]
+    labelled = other("ConfigMap")
+    labelled["metadata"]["labels"] = {"a": 1}
+    assert [code for code, _ in found(labelled)] == ["KV327"]

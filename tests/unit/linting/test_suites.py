@@ -1,0 +1,74 @@
+"""Rows and values of test manifests for what their files do not contain."""
+
+import pytest
+import yaml
+
+from kyvsim.api.lint import lint
+
+POLICY = {
+    "apiVersion": "kyverno.io/v1",
+    "kind": "ClusterPolicy",
+    "metadata": {"name": "p"},
+    "spec": {
+        "rules": [
+            {
+                "name": "r",
+                "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+                "validate": {"message": "No.", "pattern": {"metadata": {"name": "?*"}}},
+            }
+        ]
+    },
+}
+VALUES = {
+    "apiVersion": "cli.kyverno.io/v1alpha1",
+    "kind": "Values",
+    "policies": [{"name": "p", "rules": [{"name": "s", "values": {"a": "b"}}]}],
+}
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Return code and message of each diagnostic of a test with some rows."""
+
+    def report(*rows, names=("a", "b"), resources=("resources.yaml",), **fields):
+        objects = [
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
+            for name in names
+        ]
+        test = {
+            "apiVersion": "cli.kyverno.io/v1alpha1",
+            "kind": "Test",
+            "metadata": {"name": "t"},
+            "policies": ["policy.yaml"],
+            "resources": list(resources),
+            "results": [
+                {"policy": "p", "rule": "r", "kind": "Pod", "resources": [name], "result": result}
+                for name, result in rows
+            ],
+            **fields,
+        }
+        (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+        (tmp_path / "resources.yaml").write_text(yaml.safe_dump_all(objects))
+        (tmp_path / "values.yaml").write_text(yaml.safe_dump(VALUES))
+        (tmp_path / "kyverno-test.yaml").write_text(yaml.safe_dump(test))
+        told = lint([str(tmp_path)]).diagnostics
+        return [(one.code, one.message) for one in told]
+
+    return report
+
+
+def test_rows_for_resources_that_are_missing(found):
+    ((code, message),) = found(("a", "pass"), ("aaa", "fail"), names=("a", "aab"))
+    assert (code, "did you mean `aab`?" in message) == ("KV042", True)
+    assert found(("a", "pass"), ("shop/b", "pass")) == []
+    assert found(("a", "pass"), ("c", "pass"), resources=("resources.yaml", "else.yaml")) == []
+
+
+def test_rows_that_contradict_each_other(found):
+    ((code, message),) = found(("a", "pass"), ("a", "fail"))
+    assert (code, "an earlier row expects the result `pass`" in message) == ("KV042", True)
+    assert found(("a", "pass"), ("b", "fail")) == []
+
+
+def test_values_for_missing_rules(found):
+    assert [code for code, _ in found(("a", "pass"), variables="values.yaml")] == ["KV073"]
