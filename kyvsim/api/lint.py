@@ -31,7 +31,7 @@ from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, loa
 from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
-from kyvsim.load.suite_manifest import load_test_manifest
+from kyvsim.load.suite_manifest import load_test_manifest, missing_files
 from kyvsim.load.values import load_values
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
 from kyvsim.model.policy import Policy
@@ -254,6 +254,7 @@ def _findings(
         diagnostics += found
     tested = [load_test_manifest(one) for one in suites]
     diagnostics += (problem for _, problems in tested for problem in problems)
+    diagnostics += (one for test, _ in tested if test for one in missing_files(test))
     known = tuple(document for document in documents if has_known_shape(document))
     bindings, unfit = load_bindings(documents, read_binding)
     diagnostics += unfit

@@ -451,6 +451,14 @@ _BY_TEXT = (
         r"no matching overload for '_[+-]_' applied to '\(kubernetes\.Quantity",
         "quantities are added with `a.add(b)` and subtracted with `a.sub(b)`",
     ),
+    (
+        r"no matching overload for '_[=!]=_' applied to '\((?:list\([^,]*, string|string, list)",
+        "whether a list contains a value is tested with `value in list`",
+    ),
+    (
+        r"no matching overload .*applied to '\(kubernetes\.GroupVersion(\w+), string",
+        "it has fields: write `request.kind.kind` or `request.resource.resource`",
+    ),
     ("expression of type 'any' cannot be range", "write `dyn(…)` around the list"),
     (
         "reserved identifier: namespace",

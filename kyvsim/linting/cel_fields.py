@@ -227,6 +227,12 @@ def _unguarded(
             name, field = _shown(path), path[-1]
             lists, _, below = _shown(path[:-1]).rpartition("[]")
             owner, whose = (f"e{below}", "of an element `e`, ") if lists else (below, "")
+            if path[1:] == ("metadata", "namespace") and len(kinds) == 1:
+                text = f"`{name}` is missing, since a {min(kinds)} is in no namespace"
+                is_own = kinds == {"Namespace"}
+                advice = f": its name is `{path[0]}.metadata.name`" if is_own else ""
+                yield "KV323", f"{text}{advice}"
+                continue
             advice = f"{whose}test `has({owner}.{field})`, or write `{owner}.?{field}.orValue(…)`"
             if not field.isidentifier():
                 advice = f"test `'{field}' in {owner}` first"

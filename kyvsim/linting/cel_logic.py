@@ -46,6 +46,8 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "startsWith": lambda value, given: isinstance(value, str) and value.startswith(given[0]),
     "endsWith": lambda value, given: isinstance(value, str) and value.endswith(given[0]),
     "contains": lambda value, given: isinstance(value, str) and given[0] in value,
+    "lowerAscii": lambda value, _: isinstance(value, str) and value == value.lower(),
+    "upperAscii": lambda value, _: isinstance(value, str) and value == value.upper(),
 }
 _COUNTS = frozenset({"size", "verifyImageSignatures", "verifyAttestationSignatures"})
 """Functions whose result is never negative."""
@@ -119,6 +121,9 @@ def _never_together(atoms: list[Atom]) -> bool:
     between = [(low + high) / 2 for low, high in pairwise(numbers)]
     ends = [numbers[0] - 1, numbers[-1] + 1] if numbers else []
     texts = [one for one in tests if one.relation in {"startsWith", "endsWith", "contains"}]
+    cases = [_HOLDS[one] for one in relations if one.endswith("Ascii")]
+    if any(not case(one.values[0], ()) for case in cases for one in texts):
+        return True
     chosen = [one.values for one in tests if one.relation in {"_==_", "@in"}]
     possible = [*chosen[0]] if chosen else [*numbers, *between, *ends]
     if not chosen and not numbers:
@@ -149,10 +154,14 @@ def _groups(node: Node, scope: _Scope, within: str = "") -> Iterator[tuple[Node,
         yield from _groups(one, scope if is_source else inner, operation)
 
 
-def _is_count(node: Node, scope: _Scope) -> bool:
-    if isinstance(node, Ident) and node.name in scope:
-        node = scope[node.name]
-    return isinstance(node, Call) and node.function in _COUNTS
+def _always_true_of(node: Node, scope: _Scope) -> Atom | None:
+    """Return what is known of the result of a function, whatever its arguments are."""
+    called = scope.get(node.name) if isinstance(node, Ident) else node
+    if not isinstance(called, Call):
+        return None
+    if called.function in _COUNTS:
+        return Atom(written(node), "_>=_", (0,))
+    return Atom(written(node), called.function) if called.function.endswith("Ascii") else None
 
 
 def constant_logic(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -166,24 +175,39 @@ def constant_logic(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _constant(node: Node, scope: _Scope) -> str:
-    operation = node.function if isinstance(node, Call) else ""
-    parts = children(node) if operation in _SWAPPED else ()
-    counts = [written(one) for one in parts if _is_count(one, scope)]
-    least = [Atom(name, "_>=_", (0,)) for name in counts]
-    if counts and _contradiction([*least, *demands(node, holds=False)]):
-        return f"`{written(node)}` is always true, since a number of elements is never negative"
-    if counts and _contradiction([*least, *demands(node)]):
-        return f"`{written(node)}` is never true, since a number of elements is never negative"
-    if operation == "_&&_" and (operand := _contradiction(demands(node))):
-        return f"`{written(node)}` is never true: the tests of `{operand}` exclude each other"
-    opposite = [*demands(node, holds=False)] if operation == "_||_" else []
-    if not any(one.relation == "not has" for one in opposite):
-        operand = _contradiction(opposite)
-        if operand:
-            return (
-                f"`{written(node)}` is always true, whatever `{operand}` is: write `&&` instead of "
-                "`||`"
-            )
+    """Return why a call has the same value for all objects, or does less than it seems to do."""
+    if not isinstance(node, Call):
+        return ""
+    shown, operation, parts = written(node), node.function, children(node)
+    if operation in _HOLDS:
+        return _constant_test(node, scope)
+    if operation == "_?_:_" and written(parts[1]) == written(parts[2]):
+        return f"both branches of `{shown}` are the same"
+    absorbing = {"_||_": True, "_&&_": False}.get(operation)
+    if absorbing is None:
+        return ""
+    if any(isinstance(one, Literal) and one.value is absorbing for one in parts):
+        return f"`{shown}` is always {'true' if absorbing else 'false'}"
+    required = [*demands(node, holds=not absorbing)]
+    operand = _contradiction(required)
+    if not absorbing and operand:
+        return f"`{shown}` is never true: the tests of `{operand}` exclude each other"
+    # If a field is missing, other tests of it are errors.
+    if operand and not any(one.relation == "not has" for one in required):
+        return f"`{shown}` is always true, whatever `{operand}` is: write `&&` instead of `||`"
+    return ""
+
+
+def _constant_test(node: Call, scope: _Scope) -> str:
+    shown, parts = written(node), children(node)
+    known = [*filter(None, (_always_true_of(one, scope) for one in parts))]
+    for holds, when in ((False, "always"), (True, "never")):
+        if known and _contradiction([*known, *demands(node, holds=holds)]):
+            which = "never negative" if known[0].values else "in one case of letters"
+            return f"`{shown}` is {when} true, since `{known[0].operand}` is {which}"
+    is_same = node.function in _SWAPPED and written(parts[0]) == written(parts[1])
+    if is_same and isinstance(parts[0], Select | Ident):
+        return f"`{shown}` compares a value with itself"
     return ""
 
 

@@ -1,7 +1,7 @@
 """Checks of the matching of CEL policies, and of their autogen variants for Pod controllers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced
@@ -116,7 +116,33 @@ def never_applied(policy: CelPolicy) -> Iterator[Diagnostic]:
         )
         path = (*constraints.path, "excludeResourceRules")
         yield policy.warn("KV270", text, path)
+    yield from _rules_without_requests(policy, rules)
+    for name, selector in (
+        ("objectSelector", constraints.object_selector),
+        ("namespaceSelector", constraints.namespace_selector),
+    ):
+        key = unselectable_label(selector or {})
+        if key:
+            text = f"the policy never matches: no value of the label `{key}` is selected"
+            yield policy.warn("KV270", text, (*constraints.path, name))
+
+
+def _rules_without_requests(
+    policy: CelPolicy, rules: Iterable[ResourceRule]
+) -> Iterator[Diagnostic]:
     for rule in rules:
+        for index, name in enumerate(rule.resource_names):
+            if "*" in name or "?" in name:
+                text = f"no object has the name `{name}`: `resourceNames` has no wildcards"
+                yield policy.warn("KV270", text, (*rule.path, "resourceNames", index))
+        if set(rule.operations) == {"CONNECT"} and not any(
+            "/" in name or "*" in name for name in rule.resources
+        ):
+            text = (
+                "no request matches: the operation CONNECT is for subresources, such as "
+                "`pods/exec` and `pods/portforward`"
+            )
+            yield policy.warn("KV270", text, (*rule.path, "resources"))
         kinds = matched_kinds(policy.spec._replace(match_constraints=MatchConstraints((), (rule,))))
         if rule.scope not in _SCOPES or not kinds:
             continue
@@ -127,14 +153,6 @@ def never_applied(policy: CelPolicy) -> Iterator[Diagnostic]:
                 f"{listed({one.kind for one in kinds})} is `{other}`"
             )
             yield policy.warn("KV270", text, (*rule.path, "scope"))
-    for name, selector in (
-        ("objectSelector", constraints.object_selector),
-        ("namespaceSelector", constraints.namespace_selector),
-    ):
-        key = unselectable_label(selector or {})
-        if key:
-            text = f"the policy never matches: no value of the label `{key}` is selected"
-            yield policy.warn("KV270", text, (*constraints.path, name))
 
 
 _SCOPES: Mapping[str, bool] = {"Namespaced": True, "Cluster": False}

@@ -1,7 +1,7 @@
 """Checks of CEL validations and variables: constant, unreachable or unused; missing objects."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import pairwise, permutations
 
@@ -41,7 +41,7 @@ def constant_tests(policy: CelPolicy) -> Iterator[Diagnostic]:
             holds = "is always true" if value else "is never true"
             text = f"the condition `{one.text}` {holds}: {effect}"
             yield policy.warn("KV240", text, one.path)
-        for text in _unknown_operations(one):
+        for text in (*_unknown_operations(one), *_unlike_resources(one)):
             yield policy.warn("KV240", text, one.path)
     yield from constant_logic(policy)
 
@@ -135,6 +135,33 @@ def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
                 hint = f": write `'{near}'`" if near in _OPERATIONS else ""
                 every = ", ".join(_OPERATIONS)
                 yield f"`request.operation` is never `'{value}'`{hint} ({every})"
+
+
+def _unlike_resources(expression: ParsedExpression) -> Iterator[str]:
+    """Yield the comparisons of a resource with a kind, of a kind with a resource, and the like."""
+    for node in expression.nodes() if "request." in expression.text else ():
+        if not isinstance(node, Call) or node.function not in {"_==_", "_!=_", "@in"}:
+            continue
+        name = next((one for one in map(dotted_name, node.arguments) if one in _FORMS), "")
+        form, noun, example = _FORMS.get(name, (None, "", ""))
+        for value in (each for argument in node.arguments for each in _strings(argument)):
+            if form is not None and not form.fullmatch(value):
+                yield f"`{name}` is never `'{value}'`: it is {noun}, such as `'{example}'`"
+
+
+_RESOURCE = (re.compile(r"[a-z0-9./-]*"), "a plural in lower case", "deployments")
+_KIND = (re.compile(r"(?:[A-Z]\w*)?"), "a kind", "Deployment")
+_GROUP = (re.compile(r"(?!v\d+$)[a-z0-9.-]*"), "a group without a version", "apps")
+_FORMS: Mapping[str, tuple[re.Pattern[str], str, str]] = {
+    f"request.{whole}.{field}": form
+    for field, form, wholes in (
+        ("resource", _RESOURCE, ("resource", "requestResource")),
+        ("kind", _KIND, ("kind", "requestKind")),
+        ("group", _GROUP, ("resource", "requestResource", "kind", "requestKind")),
+    )
+    for whole in wholes
+}
+"""The form of what requests have in some fields, the noun for it, and an example."""
 
 
 def _strings(node: Node) -> Iterator[str]:
@@ -321,13 +348,19 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def old_objects_of_deletions(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV248: a field of `oldObject` in a DeletingPolicy, which runs without a request.
+    """KV248: a field of `oldObject` or `request` in a DeletingPolicy, which has no request.
 
     upstream: pkg/cel/policies/dpol/engine
     """
     for one in policy.expressions if policy.kind == "DeletingPolicy" else ():
         if any(reads_field(node, "oldObject") for node in one.nodes()):
             text = "`oldObject` has no fields, since no request starts a deletion: use `object`"
+            yield policy.warn("KV248", text, one.path)
+        if any(reads_field(node, "request") for node in one.nodes()):
+            text = (
+                "`request` has no fields, since no request starts a deletion: use `object`, such "
+                "as `object.metadata.namespace`"
+            )
             yield policy.warn("KV248", text, one.path)
 
 

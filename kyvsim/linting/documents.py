@@ -8,7 +8,7 @@ from kyvsim.kubernetes.cron import is_standard_schedule, next_times
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
-from kyvsim.kubernetes.objects import Path, metadata, text_field, value_at
+from kyvsim.kubernetes.objects import Path, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
@@ -71,28 +71,6 @@ def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator
             yield warn(document, "KV219", text, ("spec", "expiresAt"))
 
 
-_LOOKUPS = (("apiCall", "urlPath"), ("kubernetesResource", "namespace"))
-
-
-def variables_of_entries(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """KV335: a variable in a GlobalContextEntry, whose data is read without a request.
-
-    upstream: pkg/globalcontext, which does not substitute variables
-    """
-    for document in documents:
-        if text_field(document.data, "kind") != "GlobalContextEntry":
-            continue
-        spec = document.data.get("spec")
-        for path in _LOOKUPS:
-            value = value_at(spec, path)
-            if isinstance(value, str) and "{{" in value:
-                text = (
-                    f"variables are not replaced here, since no request reads the entry: `{value}` "
-                    "stays as it is (read all objects, and select with a query in the policy)"
-                )
-                yield warn(document, "KV335", text, ("spec", *path))
-
-
 def lifetime_problems(document: Document, path: Path, value: object) -> Iterator[Diagnostic]:
     """KV321: the label for the lifetime of objects as an annotation; KV345: an invalid lifetime.
 
@@ -140,10 +118,14 @@ def manifest_problems(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
                         yield from lifetime_problems(document, path, value)
 
 
-_SCHEDULED = frozenset({"CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy"})
+_SCHEDULED = frozenset({"CronJob", "CleanupPolicy", "ClusterCleanupPolicy", "DeletingPolicy"})
 
 
 _FIELDS = 5
+
+
+def _noun(kind: str) -> str:
+    return "object" if kind == "CronJob" else "policy"
 
 
 def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
@@ -163,7 +145,7 @@ def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterat
                 text = f"the time of the schedule `{schedule}` never comes: no month has such a day"
                 yield warn(document, "KV234", text, ("spec", "schedule"))
             continue
-        text = f"`{schedule}` is not a schedule of cron, so a cluster rejects the policy"
+        text = f"`{schedule}` is not a schedule of cron, so a cluster rejects the {_noun(kind)}"
         number = len(schedule.split())
         if 1 < number != _FIELDS:
             text = f"{text}: it has {number} fields instead of minute, hour, day, month and weekday"

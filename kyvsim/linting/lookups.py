@@ -1,9 +1,9 @@
 """Checks of what rules look up by name: fields of requests, paths of the API, images."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from kyvsim.cel.nodes import Call, Literal, Select
+from kyvsim.cel.nodes import Call, Ident, Literal, Select
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import (
@@ -14,14 +14,16 @@ from kyvsim.kubernetes.discovery import (
     served_versions,
     split_api_version,
 )
+from kyvsim.kubernetes.objects import Path, text_field, value_at
 from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.matching import REMOVED_VERSIONS
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely, listed, nearest
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Document
 from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.tree import ApiCallEntry, ContextEntry
@@ -166,10 +168,10 @@ def _path_problem(path: str) -> str:
     served = served_versions(group, kind)
     if served and found["version"] not in served:
         return f"Kubernetes removed `{version}` of {kind}: write `{group}/{served[0]}`"
-    return "" if _NAME in name else _resource_problem(group or "", name)
+    return "" if _NAME in name else resource_problem(group or "", name)
 
 
-def _resource_problem(group: str, name: str) -> str:
+def resource_problem(group: str, name: str) -> str:
     """Return which resource is meant by a name that a group of Kubernetes does not have, or ""."""
     if not name or kind_of_plural(group, name):
         return ""
@@ -180,6 +182,36 @@ def _resource_problem(group: str, name: str) -> str:
     plurals = {facts.plural for (its, _), facts in every_kind().items() if its == group}
     near = nearest(name, plurals, _NEAR)
     return f"{where} has no resource `{name}`: did you mean `{near}`?" if near else ""
+
+
+_LOOKUPS = (("apiCall", "urlPath"), ("kubernetesResource", "namespace"))
+
+
+def entry_problems(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV335: a variable in a GlobalContextEntry, which no request reads; KV163: its resource.
+
+    upstream: pkg/globalcontext, which does not substitute variables
+    """
+    for document in documents:
+        if text_field(document.data, "kind") != "GlobalContextEntry":
+            continue
+        spec = document.data.get("spec")
+        group, name = (
+            value_at(spec, ("kubernetesResource", field)) for field in ("group", "resource")
+        )
+        if isinstance(name, str) and is_builtin_group(group or ""):
+            problem = resource_problem(group or "", name.partition("/")[0])
+            if problem:
+                path: Path = ("spec", "kubernetesResource", "resource")
+                yield warn(document, "KV163", problem, path)
+        for path in _LOOKUPS:
+            value = value_at(spec, path)
+            if isinstance(value, str) and "{{" in value:
+                text = (
+                    f"variables are not replaced here, since no request reads the entry: `{value}` "
+                    "stays as it is (read all objects, and select with a query in the policy)"
+                )
+                yield warn(document, "KV335", text, ("spec", *path))
 
 
 _RESOURCE_CALLS = frozenset({"get", "list", "post"})
@@ -201,7 +233,7 @@ def unknown_resources_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
                 continue
             group = split_api_version(values[0])[0]
             name = values[1].partition("/")[0]
-            problem = _resource_problem(group, name) if is_builtin_group(group) else ""
+            problem = resource_problem(group, name) if is_builtin_group(group) else ""
             if problem:
                 yield policy.warn("KV163", problem, one.path)
 
@@ -231,31 +263,55 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV334", text, (*images.path, "skipImageReferences"))
 
 
+def unreadable_keys(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV365: a key or certificate of an attestor that is not in the format PEM.
+
+    upstream: pkg/image/verifiers/ivpol/cosign/certs.go
+    """
+    for attestor in policy.spec.attestors:
+        for path, text in attestor.keys:
+            if text.strip() and not text.lstrip().startswith("-----BEGIN "):
+                problem = (
+                    "this is not PEM, so no image can be verified with it: keep the lines "
+                    "`-----BEGIN …-----` and `-----END …-----`"
+                )
+                yield policy.warn("KV365", problem, path)
+
+
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
 
 
 def unmatched_images_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV334 for `matchImageReferences`; KV325 for attestors that the policy does not define."""
+    """KV334: references that no image matches; KV325: attestors, attestations, lists of images."""
     for one in policy.spec.match_image_references:
-        if one.glob.endswith("/") or "://" in one.glob:
-            text = f"no image matches `{one.glob}`{_reference_problem(one.glob)}"
+        problem = _reference_problem(one.glob)
+        text = f"no image matches `{one.glob}`{problem}"
+        if not (one.glob.endswith("/") or "://" in one.glob):
+            # Without a tag, the default tag is not added here.
+            text = (
+                f"no image with a tag or digest matches `{one.glob}`: write `{one.glob}/*` for all "
+                f"images below it, or `{one.glob}:*`"
+            )
+        if problem:
             yield policy.warn("KV334", text, (*one.path, "glob"))
-    known = {one.name for one in policy.spec.attestors}
-    for parsed in policy.expressions if known else ():
-        for node in parsed.nodes():
-            is_read = isinstance(node, Select) and is_name(node.operand, "attestors")
-            if isinstance(node, Select) and is_read and node.field not in known:
-                text = f"the policy has no attestor `{node.field}`, only {listed(known)}"
-                yield policy.warn("KV325", text, parsed.path)
-    if policy.kind != "ImageValidatingPolicy" or policy.spec.evaluation.mode != "Kubernetes":
+    if policy.kind != "ImageValidatingPolicy":
         return
-    lists = {*_IMAGE_LISTS, *(one.name for one in policy.spec.images)}
+    known = {
+        "attestors": {one.name for one in policy.spec.attestors},
+        "attestations": {*policy.spec.attestations},
+    }
+    if policy.spec.evaluation.mode == "Kubernetes":
+        known["images"] = {*_IMAGE_LISTS, *(one.name for one in policy.spec.images)}
     for parsed in policy.expressions:
         for node in parsed.nodes():
-            is_read = isinstance(node, Select) and is_name(node.operand, "images")
-            if isinstance(node, Select) and is_read and node.field not in lists:
-                text = f"there are no images `images.{node.field}`{likely(node.field, lists)}"
-                yield policy.warn("KV325", text, parsed.path)
+            if not isinstance(node, Select) or not isinstance(node.operand, Ident):
+                continue
+            holder, name = node.operand.name, node.field
+            names = known.get(holder)
+            if names is not None and name not in names:
+                noun = "list of images" if holder == "images" else holder.removesuffix("s")
+                only = f", only {listed(names)}" if names else ""
+                yield policy.warn("KV325", f"the policy has no {noun} `{name}`{only}", parsed.path)
 
 
 _OF_REGEXES = re.compile(

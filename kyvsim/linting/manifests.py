@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.discovery import is_builtin_group
 from kyvsim.kubernetes.objects import Json, ObjectKey, Path, labels, object_key, value_at
+from kyvsim.kubernetes.quantities import parse_quantity
+from kyvsim.linting.lookups import resource_problem
 from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.source import Document
 
@@ -30,6 +33,76 @@ def dangling_names(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
             yield from _target_ports(document, key.namespace, given)
         elif key.kind == "Ingress":
             yield from _backends(document, key.namespace, given)
+
+
+def rejected_values(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV233: values that exclude each other, for which an API server rejects the object.
+
+    upstream: k8s.io/kubernetes pkg/apis/policy/validation, pkg/apis/autoscaling/validation,
+    pkg/apis/core/validation (ValidateResourceRequirements)
+    """
+    for document in manifests:
+        spec = document.data.get("spec")
+        found: list[tuple[Path, str]] = []
+        if {"minAvailable", "maxUnavailable"} <= (spec.keys() if isinstance(spec, dict) else set()):
+            found.append((("maxUnavailable",), "cannot be set together with `minAvailable`"))
+        least, most = (value_at(spec, (field,)) for field in ("minReplicas", "maxReplicas"))
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            found.append((("maxReplicas",), f"must not be less than `minReplicas`, {least}"))
+        for start, pod in _pods(document.data):
+            for at, container in _each(value_at(pod, ("spec",)), *_CONTAINERS):
+                place = (*start[1:], *(("spec",) if start else ()), *at, "resources", "requests")
+                for name, limit in _above_limits(container):
+                    found.append(((*place, name), f"must not be more than the limit, {limit}"))
+        kind = object_key(document.data).kind
+        for path, problem in found:
+            text = f"an API server rejects this {kind}: `{path[-1]}` {problem}"
+            yield warn(document, "KV233", text, ("spec", *path))
+
+
+def _above_limits(container: Json) -> Iterator[tuple[str, Json]]:
+    requests, limits = (
+        value_at(container, ("resources", field)) for field in ("requests", "limits")
+    )
+    for name, amount in requests.items() if isinstance(requests, dict) else ():
+        limit = value_at(limits, (name,))
+        low, high = (parse_quantity(str(one)) for one in (amount, limit))
+        if low is not None and high is not None and low > high:
+            yield name, limit
+
+
+def ignored_rules(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV364: rules of a NetworkPolicy whose direction is not among its `policyTypes`.
+
+    upstream: k8s.io/api networking/v1 types.go
+    """
+    for document in manifests:
+        spec = document.data.get("spec")
+        types = value_at(spec, ("policyTypes",))
+        if object_key(document.data).kind != "NetworkPolicy" or not isinstance(types, list):
+            continue
+        for field, name in (("ingress", "Ingress"), ("egress", "Egress")):
+            if value_at(spec, (field,)) and types and name not in types:
+                text = f"these rules have no effect: add `{name}` to `policyTypes`"
+                yield warn(document, "KV364", text, ("spec", field))
+
+
+def unknown_role_resources(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV163: a resource in the rules of a role that its groups do not have."""
+    for document in manifests:
+        is_role = object_key(document.data).kind in {"Role", "ClusterRole"}
+        for at, rule in _each(document.data, "rules") if is_role else ():
+            groups, names = (rule.get(field) for field in ("apiGroups", "resources"))
+            if not (isinstance(groups, list) and isinstance(names, list)):
+                continue
+            for index, name in enumerate(names):
+                problems = [
+                    resource_problem(group, str(name).partition("/")[0])
+                    for group in groups
+                    if is_builtin_group(group)
+                ]
+                if problems and len(problems) == len(groups) and all(problems):
+                    yield warn(document, "KV163", problems[0], (*at, "resources", index))
 
 
 def _pods(obj: Json) -> Iterator[tuple[Path, Json]]:

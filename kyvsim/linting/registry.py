@@ -196,11 +196,14 @@ CHECKS: Final = (
         KV219='expiresAt: "2024-01-31T00:00:00Z"',
     ),
     _documents(
-        lambda given: documents.unreadable_schedules(given.documents, given.now),
+        lambda given: documents.unreadable_schedules(
+            (*given.documents, *given.manifests), given.now
+        ),
         KV234='schedule: "0 3 * *"',
     ),
     _documents(
-        lambda given: documents.variables_of_entries(given.documents),
+        lambda given: lookups.entry_problems(given.documents),
+        KV163="resources: [service]",
         KV335="urlPath: /api/v1/configmap",
     ),
     *RUN_CHECKS,
@@ -299,6 +302,18 @@ CHECKS: Final = (
         KV345="cleanup.kyverno.io/ttl: tomorrow",
     ),
     _documents(
+        lambda given: manifests.rejected_values(one for one in given.manifests if not one.folder),
+        KV233="tier: 1",
+    ),
+    _documents(
+        lambda given: (
+            *manifests.ignored_rules(given.manifests),
+            *manifests.unknown_role_resources(given.manifests),
+        ),
+        KV163="resources: [service]",
+        KV364="egress:",
+    ),
+    _documents(
         lambda given: manifests.dangling_names(one for one in given.manifests if not one.folder),
         KV363="port: https",
     ),
@@ -318,6 +333,7 @@ CHECKS: Final = (
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
         KV334="ghcr.io/example/web",
     ),
+    _cel(lookups.unreadable_keys, KV365="data: MFkwEwYH"),
     _cel(lookups.unknown_resources_in_cel, KV163="resources: [service]"),
     _cel(
         cel_validations.templates_in_messages, KV333='message: "{{ request.name }} is a NodePort."'

@@ -201,6 +201,11 @@ def _unknown(finding: SchemaFinding, shown: str) -> str:
     return f"unknown field `{shown}`{likely(name, finding.limit)}"
 
 
+def _unit_hint(finding: SchemaFinding) -> str:
+    is_number = finding.limit == "duration" and str(finding.value).isdecimal()
+    return f", such as `{finding.value}s`" if is_number else ""
+
+
 _OTHER: tuple[str, Callable[[SchemaFinding, str], str]] = (
     "KV017",
     lambda finding, shown: f"`{shown}` violates the schema keyword `{finding.word}`",
@@ -222,7 +227,9 @@ _WORDS: Mapping[str, tuple[str, Callable[[SchemaFinding, str], str]]] = {
     "pattern": ("KV016", _pattern),
     "format": (
         "KV016",
-        lambda finding, shown: f"`{shown}`: `{finding.value}` is not a valid {finding.limit}",
+        lambda finding, shown: (
+            f"`{shown}`: `{finding.value}` is not a valid {finding.limit}{_unit_hint(finding)}"
+        ),
     ),
     "minimum": ("KV016", lambda finding, shown: f"`{shown}` must be at least {finding.limit}"),
     "maxLength": (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kyvsim.kubernetes.objects import Json, JsonMap, Path, text_field
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents, read_documents
-from kyvsim.load.files import Source, read_sources
+from kyvsim.load.files import Source, explain_missing, read_sources
 from kyvsim.load.folders import USUAL, Walking, walk
 from kyvsim.load.recognise import (
     OLD_TEST_GROUP,
@@ -229,6 +229,23 @@ def load_test_manifest(document: Document) -> tuple[Manifest | None, tuple[Diagn
             place = spelled.locate(("results", index, "operation"))
             problems.append(Diagnostic("KV042", Severity.ERROR, text, place))
     return manifest, tuple(problems)
+
+
+def missing_files(manifest: Manifest) -> Iterator[Diagnostic]:
+    """Yield KV001 for each path of a manifest that does not exist, if others exist."""
+    document = manifest.document
+    folder = os.path.dirname(document.file)
+    paths = (*manifest.policies, *manifest.resources)
+    if not any(os.path.exists(os.path.join(folder, path)) for path in paths):
+        return  # the manifest is linted without its files
+    for field in ("policies", "resources"):
+        for index, path in enumerate(document.data.get(field) or ()):
+            whole = os.path.join(folder, path)
+            if not os.path.exists(whole) and "://" not in path and "*" not in path:
+                place = document.locate((field, index))
+                yield Diagnostic(
+                    "KV001", Severity.ERROR, f"`{path}`: {explain_missing(whole)}", place
+                )
 
 
 def _row(entry: JsonMap, index: int) -> ExpectedRow:

@@ -183,6 +183,8 @@ class CelAttestor(NamedTuple):
     path: Path
     name: str
     expressions: tuple[AttestorExpression, ...]
+    keys: tuple[tuple[Path, str], ...] = ()
+    """Its constant keys and certificates, with their paths."""
 
 
 class ImageVerificationSettings(NamedTuple):
@@ -497,7 +499,13 @@ def _attestor(data: Mapping[str, object], path: Path) -> CelAttestor:
         for part, shown, rest in _ATTESTOR_PARTS
         if (text := _child(data, *shown, *rest, "expression"))
     )
-    return CelAttestor(path, text_field(data, "name"), found)
+    keys = tuple(
+        ((*path, *shown, *rest, field), text)
+        for _, shown, rest in _ATTESTOR_PARTS[:-1]
+        for field in ("data", "value")
+        if isinstance(text := _child(data, *shown, *rest, field), str)
+    )
+    return CelAttestor(path, text_field(data, "name"), found, keys)
 
 
 def read_cel(data: Mapping[str, Json], path: Path) -> CelValidation:

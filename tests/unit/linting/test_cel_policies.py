@@ -506,3 +506,17 @@ def test_selectors_that_no_labels_satisfy(told_containers, selector, found):
     }
     text = "object.metadata.name != 'a'"
     assert told_containers(text, matchConstraints=constraints) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "found"), [("MFkwEwYH", ["KV365"]), ("-----BEGIN PUBLIC KEY-----\nMFkw", []), ("", [])]
+)
+def test_keys_that_are_not_pem(written, key, found):
+    text = "images.containers.all(i, verifyImageSignatures(i, [attestors.a]) > 0)"
+    cosign = {"key": {"data": key} if key else {"kms": "gcpkms://a"}}
+    spec = {
+        "matchConstraints": {"resourceRules": [PODS_CONTAINERS]},
+        "attestors": [{"name": "a", "cosign": cosign}],
+        "validations": [{"expression": text, "message": "No."}],
+    }
+    assert [code for code, _ in written("ImageValidatingPolicy", spec)] == found

@@ -77,3 +77,34 @@ def test_objects_that_an_api_server_rejects():
     labelled = other("ConfigMap")
     labelled["metadata"]["labels"] = {"a": 1}
     assert [code for code, _ in found(labelled)] == ["KV327"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits", "codes"),
+    [
+        ({"memory": "2Gi"}, {"memory": "1Gi"}, ["KV233"]),
+        ({"cpu": "100m"}, {"cpu": 1}, []),
+        ({"cpu": 2}, {"memory": "1Gi"}, []),
+    ],
+)
+def test_requests_above_limits(requests, limits, codes):
+    resources = {"requests": requests, "limits": limits}
+    assert [code for code, _ in found(pod(resources=resources))] == codes
+
+
+@pytest.mark.parametrize(
+    ("types", "codes"), [(["Ingress"], ["KV364"]), (["Ingress", "Egress"], []), (None, [])]
+)
+def test_rules_of_network_policies_without_their_type(types, codes):
+    spec = {"podSelector": {}, "egress": [{}], **({"policyTypes": types} if types else {})}
+    policy = other("NetworkPolicy", "networking.k8s.io/v1", spec=spec)
+    assert [code for code, _ in found(policy)] == codes
+
+
+@pytest.mark.parametrize(
+    ("groups", "codes"), [([""], ["KV163"]), (["", "apps"], []), (["*"], []), (["example.com"], [])]
+)
+def test_resources_of_roles(groups, codes):
+    rules = [{"apiGroups": groups, "resources": ["deployments"], "verbs": ["get"]}]
+    role = other("Role", "rbac.authorization.k8s.io/v1", rules=rules)
+    assert [code for code, _ in found(role)] == codes

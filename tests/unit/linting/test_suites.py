@@ -61,7 +61,7 @@ def test_rows_for_resources_that_are_missing(found):
     ((code, message),) = found(("a", "pass"), ("aaa", "fail"), names=("a", "aab"))
     assert (code, "did you mean `aab`?" in message) == ("KV042", True)
     assert found(("a", "pass"), ("shop/b", "pass")) == []
-    assert found(("a", "pass"), ("c", "pass"), resources=("resources.yaml", "else.yaml")) == []
+    assert found(("a", "pass"), ("c", "pass"), resources=("resources.yaml", "*.yml")) == []
 
 
 def test_rows_that_contradict_each_other(found):
@@ -72,3 +72,9 @@ def test_rows_that_contradict_each_other(found):
 
 def test_values_for_missing_rules(found):
     assert [code for code, _ in found(("a", "pass"), variables="values.yaml")] == ["KV073"]
+
+
+def test_files_that_are_missing(found):
+    ((code, message),) = found(("a", "pass"), resources=("resource.yaml",))
+    assert code == "KV001"
+    assert "resources.yaml`?" in message
