@@ -262,6 +262,17 @@ def is_standard_schedule(text: str) -> bool:
     )
 
 
+def field_problem(text: str) -> str:
+    """Return which field of a schedule with five fields is invalid, and its range; "" if none."""
+    for part, name, (least, most, words) in zip(text.split(), _FIELD_NAMES, _FIELDS, strict=False):
+        if not all(_is_part(one, least, most, words) for one in part.split(",") if one):
+            return f"the {name} is `{part}`, but it must be from {least} to {most}"
+    return ""
+
+
+_FIELD_NAMES = ("minute", "hour", "day", "month", "weekday")
+
+
 def _is_part(text: str, least: int, most: int, names: Mapping[str, int]) -> bool:
     """Return whether a part is `*`, `5` or `5-20`, optionally with a step after `/`."""
     base, *steps = text.split("/")

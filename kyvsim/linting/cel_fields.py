@@ -34,6 +34,8 @@ class _Reader(NamedTuple):
 
     reads: list[tuple[Node, _Names]]
     """Nodes with the paths that they read: the root variable, fields, and `[]` for elements."""
+    guarded: list[tuple[Node, _Names]]
+    """The same for paths that may be missing: tested with `has`, or with a default."""
 
     def path(self, node: Node, bound: _Bound) -> _Names | None:
         """Read a part of the expression; return its path, None if it is no part of an object."""
@@ -48,7 +50,10 @@ class _Reader(NamedTuple):
             return self.path(node.body, {**bound, node.variable: value})
         paths = [self.path(one, bound) for one in children(node)]
         if isinstance(node, Call) and node.function in _DEFAULTS:
-            return self._optional(node.target or node.arguments[0], bound)
+            path = self._optional(node.target or node.arguments[0], bound)
+            if path is not None:
+                self.guarded.append((node, path))
+            return path
         if not isinstance(node, Call) or node.function != "_[_]" or paths[0] is None:
             return None
         key = node.arguments[1]
@@ -70,6 +75,8 @@ class _Reader(NamedTuple):
         if is_name(node.operand, "variables"):
             return bound.get(f"variables.{node.field}")
         inner = self.path(node.operand, bound)
+        if inner is not None and node.test:
+            self.guarded.append((node, (*inner, node.field)))
         if inner is None or node.optional or node.test:
             return None
         return self._note(node, (*inner, node.field))
@@ -84,16 +91,16 @@ class _Reader(NamedTuple):
         return source if node.kind == "filter" else None
 
 
-def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, list[tuple[Node, _Names]]]]:
+def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, _Reader]]:
     """Yield the expressions of a policy, variables first, each with the fields that it reads."""
     names = {(*one.path, "expression"): one.name for one in policy.spec.variables}
     bound: dict[str, _Names | None] = {}
     for one in sorted(policy.expressions, key=lambda one: one.path not in names):
-        reader = _Reader([])
+        reader = _Reader([], [])
         path = reader.path(one.root, bound)
         if one.path in names:
             bound[f"variables.{names[one.path]}"] = path
-        yield one, reader.reads
+        yield one, reader
 
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -104,14 +111,14 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     named = {name for rule in policy.spec.resource_rules for name in rule.resources}
     subresources = {name.partition("/")[2] for name in named}
     subresource = subresources.pop() if len(subresources) == 1 else ""
-    for one, reads in _field_reads(policy):
+    for one, (reads, tested) in _field_reads(policy):
         bodies = (path[1:3] for _, path in reads if path[0] != "namespaceObject")
         found = [
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
             *_ordered_amounts(one, reads),
-            *(_unknown_values(one, reads, own) if own else ()),
-            *(_misspelt({path for _, path in reads}, types) if types else ()),
+            *(_unknown_values(one, [*reads, *tested], own) if own else ()),
+            *(_misspelt({path for _, path in (*reads, *tested)}, own) if own else ()),
         ]
         for code, text in dict.fromkeys(found):
             yield policy.warn(code, text, one.path)

@@ -160,7 +160,11 @@ def _always_true_of(node: Node, scope: _Scope) -> Atom | None:
     if not isinstance(called, Call):
         return None
     if called.function in _COUNTS:
-        return Atom(written(node), "_>=_", (0,))
+        counted = children(called)[0]
+        # A text has at least one part.
+        is_split = isinstance(counted, Call) and counted.function == "split"
+        least = 1 if is_split and len(children(counted)) == 2 else 0
+        return Atom(written(node), "_>=_", (least,))
     return Atom(written(node), called.function) if called.function.endswith("Ascii") else None
 
 
@@ -203,8 +207,11 @@ def _constant_test(node: Call, scope: _Scope) -> str:
     known = [*filter(None, (_always_true_of(one, scope) for one in parts))]
     for holds, when in ((False, "always"), (True, "never")):
         if known and _contradiction([*known, *demands(node, holds=holds)]):
-            which = "never negative" if known[0].values else "in one case of letters"
+            least = [*known[0].values, None][0]
+            which = {None: "in one case of letters", 0: "never negative", 1: "at least 1"}[least]
             return f"`{shown}` is {when} true, since `{known[0].operand}` is {which}"
+    if node.function == "@in" and isinstance(parts[1], ListLiteral) and not parts[1].elements:
+        return f"`{shown}` is never true, since the list is empty"
     is_same = node.function in _SWAPPED and written(parts[0]) == written(parts[1])
     if is_same and isinstance(parts[0], Select | Ident):
         return f"`{shown}` compares a value with itself"
@@ -330,9 +337,11 @@ _READING = frozenset(
     {
         *("duration", "timestamp", "quantity", "ip", "cidr", "url", "semver", "int", "uint"),
         *("double", "bool", "parseImageReference", "image", "matches", "find", "findAll"),
+        "substring",
     }
 )
 """Functions that read a text, and fail if it is not of their form."""
+_LONG = 256
 _DAYS = re.compile(r"(\d+)d")
 
 
@@ -348,7 +357,8 @@ def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
             parts = node.arguments
             if not parts or not all(isinstance(each, Literal) for each in parts):
                 continue
-            target = node.target if node.target is None else Literal(0, 0, "")
+            # A long text, for positions in it.
+            target = node.target if node.target is None else Literal(0, 0, "a" * _LONG)
             problem = _failure(
                 written(Call(node.id, node.at, node.function, target, parts)), policy
             )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced
-from kyvsim.kubernetes.labels import unselectable_label
+from kyvsim.kubernetes.labels import is_label, unselectable_label
 from kyvsim.linting.cel_policy import VALIDATING, CelPolicy, is_name, matched_kinds, selected
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.policy.cel_autogen import custom_workload
@@ -117,6 +117,7 @@ def never_applied(policy: CelPolicy) -> Iterator[Diagnostic]:
         path = (*constraints.path, "excludeResourceRules")
         yield policy.warn("KV270", text, path)
     yield from _rules_without_requests(policy, rules)
+    yield from _impossible_namespaces(policy, constraints)
     for name, selector in (
         ("objectSelector", constraints.object_selector),
         ("namespaceSelector", constraints.namespace_selector),
@@ -125,6 +126,19 @@ def never_applied(policy: CelPolicy) -> Iterator[Diagnostic]:
         if key:
             text = f"the policy never matches: no value of the label `{key}` is selected"
             yield policy.warn("KV270", text, (*constraints.path, name))
+
+
+def _impossible_namespaces(
+    policy: CelPolicy, constraints: MatchConstraints
+) -> Iterator[Diagnostic]:
+    expressions = (constraints.namespace_selector or {}).get("matchExpressions") or ()
+    for index, one in enumerate(expressions):
+        named = one.get("key") == "kubernetes.io/metadata.name"
+        for name in one.get("values") or () if named else ():
+            if not is_label(str(name)):
+                text = f"no namespace has the name `{name}`: names have lower case and no wildcards"
+                path = (*constraints.path, "namespaceSelector", "matchExpressions", index)
+                yield policy.warn("KV270", text, (*path, "values"))
 
 
 def _rules_without_requests(

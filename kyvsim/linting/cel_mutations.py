@@ -76,7 +76,7 @@ _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 def unknown_operations(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV326: an operation that JSON patches do not have.
+    """KV326: an operation that JSON patches do not have, or a new value that is missing.
 
     upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/json_patch.go
     """
@@ -86,6 +86,11 @@ def unknown_operations(policy: CelPolicy) -> Iterator[Diagnostic]:
         for node in one.nodes():
             if not isinstance(node, StructLiteral) or node.type_name.lstrip(".") != "JSONPatch":
                 continue
+            fields = {field.name: field.value for field in node.fields}
+            op = fields.get("op")
+            name = str(op.value) if isinstance(op, Literal) else ""
+            if name in _WRITES and "value" not in fields:
+                yield policy.warn("KV326", f"`{name}` without `value` writes null", one.path)
             for field in node.fields:
                 value = field.value
                 if (

@@ -153,7 +153,8 @@ class _Checking(NamedTuple):
             for at, message in checked.issues:
                 call = nodes.get(at)
                 # Objects are maps, which the checker does not know.
-                is_certain = _MARK not in message or _indexes_list(call, checked)
+                is_list = message.startswith("type 'list(") and "field selection" in message
+                is_certain = _MARK not in message or _indexes_list(call, checked) or is_list
                 code, text = _explained(call, message, checked)
                 if code and is_certain and "undefined" not in message:
                     found[number, at] = (one, code, text)
@@ -207,6 +208,8 @@ def _explained(node: Call | None, message: str, checked: Checked) -> tuple[str, 
         return ("", "") if is_object else ("KV327", f"an API server rejects this value: {message}")
     if node is None or "matching overload" not in message:
         text = f"this is always an error: {message}"
+        if message.startswith("type 'list("):
+            text = "this is always an error: a list has no fields (write `list.all(e, e.field …)`)"
         if "'string' does not support field selection" in message:
             text = f"{text} (macros such as `all` take the keys of a map: the value is `map[key]`)"
         return "KV350", text

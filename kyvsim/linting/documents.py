@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.cron import is_standard_schedule, next_times
+from kyvsim.kubernetes.cron import field_problem, is_standard_schedule, next_times
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
@@ -150,21 +150,6 @@ def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterat
         if 1 < number != _FIELDS:
             text = f"{text}: it has {number} fields instead of minute, hour, day, month and weekday"
         elif number == _FIELDS:
-            text = f"{text}{_wrong_field(schedule.split())}"
+            text = f"{text}: {field_problem(schedule)}"
         yield warn(document, "KV234", text, ("spec", "schedule"))
 
-
-_FIELDS_OF_CRON = (
-    *(("minute", "0-59"), ("hour", "0-23"), ("day", "1-31"), ("month", "1-12 or JAN-DEC")),
-    ("weekday", "0-6 or SUN-SAT"),
-)
-
-
-def _wrong_field(fields: list[str]) -> str:
-    """Return which of the fields of a schedule is wrong, as the end of a message."""
-    for index, (name, values) in enumerate(_FIELDS_OF_CRON):
-        alone = ["*"] * len(fields)
-        alone[index] = fields[index]
-        if not is_standard_schedule(" ".join(alone)):
-            return f": its {name} is `{fields[index]}`, but may only be {values}"
-    return ""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import is_builtin_group
+from kyvsim.kubernetes.labels import is_subdomain
 from kyvsim.kubernetes.objects import Json, ObjectKey, Path, labels, object_key, value_at
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.linting.lookups import resource_problem
@@ -29,6 +30,8 @@ def dangling_names(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
     for key, document in given.items():
         for path, pod in _pods(document.data):
             yield from _in_pod(document, path, pod, key.namespace, given)
+            if key.kind == "StatefulSet":
+                yield from _unknown_volumes(document, path, pod)
         if key.kind == "Service":
             yield from _target_ports(document, key.namespace, given)
         elif key.kind == "Ingress":
@@ -46,6 +49,9 @@ def rejected_values(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
         found: list[tuple[Path, str]] = []
         if {"minAvailable", "maxUnavailable"} <= (spec.keys() if isinstance(spec, dict) else set()):
             found.append((("maxUnavailable",), "cannot be set together with `minAvailable`"))
+        name = value_at(spec, ("externalName",))
+        if isinstance(name, str) and name and not is_subdomain(name.rstrip(".")):
+            found.append((("externalName",), "must be a host name, without scheme, port and path"))
         least, most = (value_at(spec, (field,)) for field in ("minReplicas", "maxReplicas"))
         if isinstance(least, int) and isinstance(most, int) and least > most:
             found.append((("maxReplicas",), f"must not be less than `minReplicas`, {least}"))
@@ -159,6 +165,22 @@ def _in_pod(
                     text = f"the {kind} `{name}` has no key `{key}`{_known(key, keys)}"
                     place = (*path, *where, "valueFrom", field, "key")
                     yield warn(document, "KV363", text, place)
+
+
+def _unknown_volumes(document: Document, start: Path, pod: Json) -> Iterator[Diagnostic]:
+    """Yield the mounts of a StatefulSet without a volume; API servers only check those of Pods."""
+    claims = [value_at(one, ("metadata",)) for _, one in _each(document.data["spec"], _CLAIMS)]
+    spec = value_at(pod, ("spec",))
+    names = {value_at(one, ("name",)) for one in (*claims, *(v for _, v in _each(spec, "volumes")))}
+    for at, container in _each(spec, *_CONTAINERS):
+        for where, mount in _each(container, "volumeMounts"):
+            name = mount.get("name")
+            if name not in names:
+                text = f"there is no volume or claim template `{name}`{_known(str(name), names)}"
+                yield warn(document, "KV363", text, (*start, "spec", *at, *where, "name"))
+
+
+_CLAIMS = "volumeClaimTemplates"
 
 
 def _known(name: str, names: Iterable[str | None]) -> str:

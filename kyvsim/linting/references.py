@@ -14,6 +14,7 @@ from kyvsim.kubernetes.discovery import (
     plural,
     split_api_version,
 )
+from kyvsim.kubernetes.labels import unselectable_label
 from kyvsim.kubernetes.objects import KubernetesObject, Path, contains_text, found_at, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
@@ -493,9 +494,19 @@ def binding_problems(
 def _wider(
     binding: Binding, constraints: "MatchConstraints | None", policy: Policy
 ) -> Iterator[Diagnostic]:
-    """KV269: a resource in a binding that its policy never matches."""
+    """KV269: a resource in a binding that its policy never matches, or contradictory labels."""
     own = policy.cel.resource_rules
-    if not own or constraints is None:
+    if constraints is None:
+        return
+    for field, selector in (
+        ("namespaceSelector", constraints.namespace_selector),
+        ("objectSelector", constraints.object_selector),
+    ):
+        key = unselectable_label(selector or {})
+        if key:
+            text = f"the binding never matches: no value of the label `{key}` is selected"
+            yield warn(binding.document, "KV269", text, (*constraints.path, field))
+    if not own:
         return
     for rule in constraints.resource_rules:
         for index, name in enumerate(rule.resources):

@@ -78,7 +78,7 @@ def test_exceptions_that_last():
     [
         ("CleanupPolicy", "*/5 * * *", "it has 4 fields"),
         ("ClusterCleanupPolicy", "0 0 3 * * *", "it has 6 fields"),
-        ("NamespacedDeletingPolicy", "0 25 * * *", "is not a schedule of cron"),
+        ("NamespacedDeletingPolicy", "0 25 * * *", "the hour is `25`, but it must be from 0 to 23"),
         ("ClusterPolicy", "x", ""),
         ("ClusterCleanupPolicy", "0 3 * * *", ""),
         ("ClusterCleanupPolicy", "0 24 * * *", "its hour is `24`, but may only be 0-23"),

@@ -108,3 +108,9 @@ def test_resources_of_roles(groups, codes):
     rules = [{"apiGroups": groups, "resources": ["deployments"], "verbs": ["get"]}]
     role = other("Role", "rbac.authorization.k8s.io/v1", rules=rules)
     assert [code for code, _ in found(role)] == codes
+
+
+def test_a_resource_of_the_core_group_in_a_role_for_another():
+    rules = [{"apiGroups": ["apps"], "resources": ["secrets"], "verbs": ["get"]}]
+    ((code, message),) = found(other("Role", "rbac.authorization.k8s.io/v1", rules=rules))
+    assert (code, message.endswith('it is in the core group, `""`')) == ("KV163", True)
