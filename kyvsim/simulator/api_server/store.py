@@ -86,17 +86,25 @@ class ObjectStore:
         self._written: dict[tuple[str, str], int] = {}
         """By group and kind, the revision of the last write."""
         self._answers: dict[tuple[Hashable, ...], _CachedAnswer] = {}
+        self._shared: dict[tuple[Hashable, ...], _CachedAnswer] = {}
+        """The results that all copies of a store have in common, at `_copied` as revision."""
+        self._copied = 0
         self.read_keys: set[ObjectKey] | None = None
         """Collects the keys that are read, None if reads are not recorded."""
 
     def copy(self) -> "ObjectStore":
-        """Return an independent store with the same objects and cached results, unwatched."""
+        """Return an independent store with the same objects, unwatched.
+
+        Copies share cached results that depend on none of their own writes, so the original must
+        not be written any more.
+        """
         other = ObjectStore(self._installed)
         other._objects = {kind: {**some} for kind, some in self._objects.items()}
         other._ordered = {kind: [*places] for kind, places in self._ordered.items()}
         other._created, other._written = {**self._created}, {**self._written}
-        other._answers, other._served = {**self._answers}, self._served
-        other.defined, other.revision, other.changes = self.defined, self.revision, [*self.changes]
+        other._shared, other._copied = self._answers, self.revision
+        other.defined, other._served = self.defined, self._served
+        other.revision, other.changes = self.revision, [*self.changes]
         return other
 
     def get(
@@ -131,7 +139,7 @@ class ObjectStore:
         It must depend on objects only, not on the kinds defined or on other state. The reads of
         a cached result are recorded as if it were computed again.
         """
-        known = self._answers.get((query, *about))
+        known = self._answers.get((query, *about)) or self._shared.get((query, *about))
         if known is None or self._is_old(known):
             outer, self.read_keys = self.read_keys, set()
             try:
@@ -140,9 +148,12 @@ class ObjectStore:
             finally:
                 self.read_keys = outer
             known = _CachedAnswer(value, self.revision, reads, frozenset(one[:2] for one in reads))
-            if len(self._answers) >= _MOST_ANSWERS:
-                self._answers.clear()
-            self._answers[query, *about] = known
+            answers, copied = self._answers, self._copied
+            if copied and all(self._written.get(kind, 0) <= copied for kind in known.kinds):
+                answers, known = self._shared, known._replace(revision=copied)
+            if len(answers) >= _MOST_ANSWERS:
+                answers.clear()
+            answers[query, *about] = known
         if self.read_keys is not None:
             self.read_keys |= known.reads
         return known.value

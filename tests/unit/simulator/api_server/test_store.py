@@ -53,6 +53,25 @@ def test_a_copy_and_its_original_are_independent():
     assert (names, copy.cached(query), copy.ever("v1", "ConfigMap")) == (["a", "c"], 2, 3)
 
 
+def test_copies_share_what_does_not_depend_on_their_writes():
+    store, runs = ObjectStore(), []
+    store.put(config_map("a"))
+
+    def query(view, kind):
+        runs.append(kind)
+        return len(view.list("v1", kind, ""))
+
+    first, second = store.copy(), store.copy()
+    first.put({**config_map("s"), "kind": "Secret"})
+    for copy in (first, second, store.copy()):
+        found = [copy.cached(query, kind) for kind in ("ConfigMap", "Secret") * 2]
+        assert found == [1, int(copy is first)] * 2
+    assert runs == ["ConfigMap", "Secret", "Secret"]
+    second.put(config_map("b"))
+    assert [one.cached(query, "ConfigMap") for one in (first, second, store)] == [1, 2, 1]
+    assert len(runs) == 4
+
+
 def test_watchers_see_what_was_and_what_is():
     store, seen = ObjectStore(), []
     store.watch(lambda change: seen.append((change.old, change.new)))
