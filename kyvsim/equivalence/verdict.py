@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.engine.missing_input import remedy_for
 from kyvsim.equivalence.cases import STRANGER, Case, Space
 from kyvsim.equivalence.field_rules import is_accepted
 from kyvsim.equivalence.lookups import is_image
@@ -439,7 +440,8 @@ def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
     statuses = dict.fromkeys(status for status, _ in results)
     errors = [message for status, message in results if status == "error"]
     if errors:
-        return f"none of {cases} shows it, and the rule ended in an error in some: {errors[0]}"
+        cause = "; ".join(filter(None, (errors[0], remedy_for(errors[0]))))
+        return f"none of {cases} shows it, and the rule ended in an error in some: {cause}"
     if one.outcome == "applied" and "pass" in statuses:
         return f"the rule changed nothing in {cases}"
     return f"the rule only ended with {', '.join(statuses)} in {cases}"

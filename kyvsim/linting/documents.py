@@ -152,4 +152,3 @@ def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterat
         elif number == _FIELDS:
             text = f"{text}: {field_problem(schedule)}"
         yield warn(document, "KV234", text, ("spec", "schedule"))
-

@@ -178,8 +178,9 @@ def resource_problem(group: str, name: str) -> str:
     where = f"the group `{group}`" if group else "the core group"
     elsewhere = [its for (its, _), facts in every_kind().items() if facts.plural == name]
     if elsewhere:
-        other = f"the group `{elsewhere[0]}`" if elsewhere[0] else 'the core group, `""`'
-        return f"{where} has no resource `{name}`: it is in {other}"
+        core = 'the core group, `""`, below `/api/v1`'
+        its_place = f"the group `{elsewhere[0]}`" if elsewhere[0] else core
+        return f"{where} has no resource `{name}`: it is in {its_place}"
     plurals = {facts.plural for (its, _), facts in every_kind().items() if its == group}
     near = nearest(name, plurals, _NEAR)
     return f"{where} has no resource `{name}`: did you mean `{near}`?" if near else ""

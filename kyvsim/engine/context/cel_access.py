@@ -43,7 +43,12 @@ def resource_access(
             raise LookupError(f"unexpected GroupVersion string: {api_version}")
         known = [(one, one.kind_of(api_version, resource)) for one in clusters]
         found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
-        if not found:
+        if not any(kind for _, kind in known):
+            hints.append(
+                f"{api_version} has no resource `{resource}`: names of resources are plural and in "
+                "lowercase, such as `pods`"
+            )
+        elif not found:
             hints.append(
                 f"{MISSING_INPUT}there are no {resource} of {api_version}: add them to the "
                 "resources, or to a context file under spec.resources"

@@ -120,6 +120,7 @@ def asked(key, value="bob", **rule):
             "failed",
             "the rule ended in an error in some: failed to check deny conditions",
         ),
+        (asked("{{ lower('a') }}"), "failed", "have no function `lower`"),
         (
             {"mutate": {"patchesJson6902": "- op: replace\n  path: /kind\n  value: Pod"}},
             "applied",

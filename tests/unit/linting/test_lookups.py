@@ -55,6 +55,8 @@ def calls(path, **call):
 @pytest.mark.parametrize(
     ("path", "text"),
     [
+        ("/apis/apps/v1/pods", "no resource `pods`: it is in the core group, below `/api/v1`"),
+        ("/api/v1/jobs", "the core group has no resource `jobs`: it is in the group `batch`"),
         ("/api/v1/configmap", "the core group has no resource `configmap`: did you mean `configm"),
         ("/api/v1/namespaces/{{ request.namespace }}/Pods?limit=1", "did you mean `pods`?"),
         ("/apis/apps/v1/namespaces/a/deployment/b", "`apps` has no resource `deployment`"),

@@ -78,6 +78,14 @@ def test_what_nobody_gave_is_told():
     assert hints == [told, told]
 
 
+def test_a_resource_that_cannot_exist_has_another_name():
+    hints = []
+    access = resource_access((CONTEXT, GIVEN), "", hints)
+    assert access.get("v1", "secret", "one", "a") is None
+    (hint,) = hints
+    assert hint.startswith("v1 has no resource `secret`: names of resources are plural")
+
+
 def test_images_are_known_from_a_context_file():
     hints = []
     access = image_access({"nginx": {"tag": "latest"}}, hints)
