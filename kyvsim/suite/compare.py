@@ -158,7 +158,8 @@ def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVer
             False, "Resource error", comparison.problem, missing=comparison.missing
         )
     else:
-        verdict = RowVerdict(False, "Resource diff", message, comparison.difference)
+        shown = "\n".join(filter(None, (message, left.result.note)))
+        verdict = RowVerdict(False, "Resource diff", shown, comparison.difference)
     return verdict._replace(goldens=goldens)
 
 

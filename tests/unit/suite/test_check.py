@@ -255,3 +255,29 @@ def test_resource_specs_name_resources_by_their_parts(outcomes_of):
         "Resource not found",
         "no resource matches `Secret/x`",
     )
+
+
+def test_a_difference_has_the_note_of_the_result(outcomes_of):
+    removing = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: tidy}
+spec:
+  rules:
+  - name: mark
+    match: {any: [{resources: {kinds: [Secret]}}]}
+    mutate:
+      patchesJson6902: |-
+        - {op: remove, path: /metadata/finalizers/0}
+        - {op: remove, path: /metadata/finalizers/1}
+"""
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: one, finalizers: [%s]}\n"
+    (found,) = outcomes_of(
+        "policy: tidy, rule: mark, kind: Secret, resources: [one], patchedResources: other.yaml, "
+        "result: pass",
+        policy__yaml=removing,
+        resources__yaml=secret % "a/a, b/b, c/c",
+        other__yaml=secret % "c/c",
+    )
+    assert found.reason == "Resource diff"
+    assert "`/metadata/finalizers/1` removes `c/c` instead of `b/b`" in found.message
