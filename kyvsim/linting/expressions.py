@@ -93,6 +93,8 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
 
 def _same_or_empty(document: Document, one: Condition, operator: Operator) -> Iterator[Diagnostic]:
     """Yield that both sides of a condition are the same, or that it tests a field for ""."""
+    if one.value not in ("", one.key):
+        return
     name = _expression(one.key)
     if name and one.key == one.value:
         text = "the key and the value are the same expression, so the result is constant"
@@ -487,11 +489,14 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
     KV135).
     """
     for rule in policy.rules:
+        queries = [one for one in texts_of(rule) if one.kind is TextKind.QUERY]
+        if not queries:
+            continue
         own = {one.path for one in rule.tree.context}
         known = {"request", "element", "images", "target"}
         known |= {one.name for one in nodes_of(rule) if isinstance(one, ContextEntry)}
-        for path, text, kind in texts_of(rule):
-            inner = VARIABLE.fullmatch(text.strip()) if kind is TextKind.QUERY else None
+        for path, text, _ in queries:
+            inner = VARIABLE.fullmatch(text.strip())
             meant = expression_of(inner[2]) if inner else ""
             is_query = path[-1] == "list" or known.isdisjoint(_WORD.findall(meant))
             if inner and is_query:
@@ -500,7 +505,7 @@ def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:
                 fix = Fix("remove the braces", changes)
                 yield warn(policy.document, "KV209", message, path, fix=fix)
             # The path of an expression is two steps below that of its entry.
-            if kind is not TextKind.QUERY or path[:-2] in own or "{{" in text:
+            if path[:-2] in own or "{{" in text:
                 continue
             problem = syntax_problem(text.strip()) if text.strip() else None
             if problem:

@@ -21,7 +21,14 @@ from kyvsim.policy.anchors import ADDITION, NEGATION, parse_anchor
 from kyvsim.policy.images import Attestation, ImageVerification
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import read_pattern
-from kyvsim.policy.rule import ForEachMutation, ForEachValidation, Mutate, RuleNode, Validate
+from kyvsim.policy.rule import (
+    ForEachMutation,
+    ForEachValidation,
+    JsonPatch,
+    Mutate,
+    RuleNode,
+    Validate,
+)
 from kyvsim.policy.tree import (
     MatchBlock,
     Pattern,
@@ -192,8 +199,8 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     for node in (node for rule in policy.rules for node in nodes_of(rule)):
         if isinstance(node, ResourceFilter):
             places.append(((*node.path, "resources"), (("name", "`names`"),)))
-        else:
-            places.append((node.path, _FIELDS.get(type(node), ())))
+        elif type(node) in _FIELDS:
+            places.append((node.path, _FIELDS[type(node)]))
     for parent, fields in places:
         data = _written(policy, parent)
         for name, successor in fields:
@@ -396,13 +403,22 @@ def types_mutated(rule: Rule, find: FindType, kinds: KindTable) -> tuple[Type, .
     return tuple(one for one in found if one) if all(found) else ()
 
 
-def patches(rule: RuleNode) -> Iterator[Pattern]:
-    """Yield the strategic merge patches of a rule, also those of its loops."""
+def mutations(rule: RuleNode) -> Iterator[Mutate | ForEachMutation]:
+    """Yield the mutate section of a rule, and its loops, each before those inside it."""
     pending: list[Mutate | ForEachMutation] = [rule.mutate] if rule.mutate else []
     for one in pending:
-        if one.patch_strategic_merge:
-            yield one.patch_strategic_merge
+        yield one
         pending += one.foreach or ()
+
+
+def patches(rule: RuleNode) -> Iterator[Pattern]:
+    """Yield the strategic merge patches of a rule, also those of its loops."""
+    yield from filter(None, (one.patch_strategic_merge for one in mutations(rule)))
+
+
+def json_patches(rule: RuleNode) -> Iterator[JsonPatch]:
+    """Yield the JSON patches of a rule, also those of its loops."""
+    yield from filter(None, (one.patches_json6902 for one in mutations(rule)))
 
 
 def type_named(api_version: str, kind: str, find: FindType) -> Type | None:

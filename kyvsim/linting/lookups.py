@@ -86,7 +86,7 @@ def bodies_of_calls(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/apicall/executor.go; an API server creates no object without a body
     """
     for rule in policy.rules:
-        for entry in nodes_of(rule):
+        for entry in nodes_of(rule) if "apiCall" in joined_texts(rule) else ():
             if not isinstance(entry, ApiCallEntry):
                 continue
             method, path = entry.call.get("method", "GET"), (*entry.path, "apiCall")
@@ -133,7 +133,7 @@ def unknown_api_paths(policy: Policy) -> Iterator[Diagnostic]:
     upstream: k8s.io/apiserver pkg/endpoints/request/requestinfo.go
     """
     for rule in policy.rules:
-        for entry in nodes_of(rule):
+        for entry in nodes_of(rule) if "apiCall" in joined_texts(rule) else ():
             if not isinstance(entry, ApiCallEntry) or entry.service:
                 continue
             problem = _path_problem(VARIABLE.sub(lambda found: found[1] + _NAME, entry.url_path))
@@ -350,7 +350,8 @@ def unusable_keys(policy: Policy) -> Iterator[Diagnostic]:
     reads other keys from files of Kyverno's container; OpenID Connect, whose issuers are URLs
     """
     for rule in policy.rules:
-        for one in nodes_of(rule) if rule.tree.verify_images or rule.tree.validate else ():
+        is_signed = rule.tree.verify_images or (rule.tree.validate and rule.tree.validate.manifests)
+        for one in nodes_of(rule) if is_signed else ():
             for field, text, problem in _form_problems(one):
                 if not is_open(text):
                     yield warn(policy.document, "KV353", problem, (*one.path, field))

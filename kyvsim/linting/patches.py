@@ -17,13 +17,14 @@ from kyvsim.languages.classic.validation.rule_parts import (
 from kyvsim.linting.cel_mutations import steps_of
 from kyvsim.linting.cel_policy import CelPolicy
 from kyvsim.linting.fields import (
+    json_patches,
     mistyped_parts,
+    mutations,
     patches,
     types_mutated,
     unfitting_parts,
     unknown_parts,
 )
-from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import place_in_text
@@ -43,9 +44,7 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
     upstream: RFC 6901, which has no wildcards, and escapes `/` as `~1`
     """
     for rule in policy.rules:
-        for patch in nodes_of(rule) if rule.tree.mutate else ():
-            if not isinstance(patch, JsonPatch):
-                continue
+        for patch in json_patches(rule.tree):
             for _, path in patch_operations(patch.text):
                 problem = _path_problem(path) or _name_in_list(path)
                 if problem:
@@ -58,8 +57,8 @@ def unreadable_json(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/mutate/patch/patchesUtils.go `ConvertPatchesToJSON`
     """
     for rule in policy.rules:
-        for patch in nodes_of(rule) if rule.tree.mutate else ():
-            if not isinstance(patch, JsonPatch) or not patch.text.startswith("["):
+        for patch in json_patches(rule.tree):
+            if not patch.text.startswith("["):
                 continue
             try:
                 json.loads(mask_variables(patch.text, "0"))
@@ -113,8 +112,10 @@ def mistyped_patches(policies: Iterable[Policy], kinds: KindTable) -> Iterator[D
     find = type_finder(kinds)
     for policy in policies:
         for rule in policy.rules:
-            found = [one for one in nodes_of(rule) if isinstance(one, JsonPatch)]
-            types = types_mutated(rule, find, kinds) if found else ()
+            found = [*json_patches(rule.tree)]
+            if not found:
+                continue
+            types = types_mutated(rule, find, kinds)
             # All objects have the same metadata.
             types = types or (Type(mapping=MapType({"metadata": metadata_type()}, DEDUCED, False)),)
             for patch in found:
@@ -168,12 +169,10 @@ _OTHER_ELEMENTS = re.compile(r"\[\?|\[\s*\w+\s*,|sort|reverse\(")
 def indexes_of_other_lists(policy: Policy) -> Iterator[Diagnostic]:
     """KV357: `elementIndex` in the path of a list that is not the one of its loop."""
     for rule in policy.rules:
-        loops = [one for one in nodes_of(rule) if isinstance(one, ForEachMutation)]
-        for patch in nodes_of(rule) if loops else ():
+        loops = [one for one in mutations(rule.tree) if isinstance(one, ForEachMutation)]
+        for patch in json_patches(rule.tree) if loops else ():
             around = [one for one in loops if patch.path[: len(one.path)] == one.path]
-            if not isinstance(patch, JsonPatch) or not around:
-                continue
-            for _, path in patch_operations(patch.text):
+            for _, path in patch_operations(patch.text) if around else ():
                 for name, level in _INDEXED.findall(path):
                     at = int(level) if level else len(around) - 1
                     over = around[at].list.strip() if at < len(around) else ""
@@ -200,9 +199,7 @@ _ELEMENT = re.compile(r"(.*)/(\d+)")
 
 def _removals_of_moved_elements(policy: Policy, rule: Rule) -> Iterator[Diagnostic]:
     """Yield constant removals of elements after one that was removed from the same list."""
-    for patch in nodes_of(rule) if rule.tree.mutate else ():
-        if not isinstance(patch, JsonPatch):
-            continue
+    for patch in json_patches(rule.tree):
         removed: dict[str, int] = {}
         for op, path in patch_operations(patch.text):
             found = _ELEMENT.fullmatch(path) if op == "remove" else None

@@ -42,6 +42,7 @@ from kyvsim.schema.merge_types import (
     DEDUCED,
     NUMERIC,
     STRING,
+    UNTYPED,
     FindType,
     ListType,
     MapType,
@@ -55,9 +56,11 @@ from kyvsim.schema.merge_types import (
 _Types: TypeAlias = tuple[Type, ...]
 """The possible types of a value, such as those of the kinds of a rule; () if it is unknown."""
 _LOOPS = (ForEachValidation, ForEachMutation, ForEachGeneration)
+_OF_USERS = ("request.userInfo", "request.roles", "request.clusterR")
 _READING = (
-    *("request.object.", "request.oldObject.", "request.operation", "element", "target."),
-    *("apiCall", "configMap", "imageRegistry", "images.", "request.userInfo", "oles"),
+    *("request.object.", "request.oldObject.", "element.", "elementIndex1", "target."),
+    *("images.*", "images.con", "images.init", "images.eph"),
+    *("apiCall", "configMap", "imageRegistry", *_OF_USERS),
 )
 """Rules without these read nothing whose type is known."""
 _ON_LISTS = frozenset(
@@ -156,8 +159,9 @@ def _formats() -> Mapping[TypeRef, str]:
 
 
 def _resolved(ref: TypeRef) -> Type:
-    scalar = _formats().get(ref, "") if isinstance(ref, int) else ""
-    return Type(scalar) if scalar else resolve(ref)
+    found = resolve(ref)
+    is_special = found.scalar == UNTYPED and found.mapping is None and isinstance(ref, int)
+    return Type(_formats().get(ref, UNTYPED)) if is_special else found
 
 
 class _Reader(NamedTuple):
@@ -494,7 +498,8 @@ def typed_expressions(
     find = type_finder(kinds)
     for policy in policies:
         for rule in policy.rules:
-            if contains_text(rule.tree.data, *_READING):
+            is_limited = _operations(rule) != _ANY_OPERATION
+            if contains_text(rule.tree.data, *_READING, *["request.operation"] * is_limited):
                 types = _types_of_rule(policy, rule, find, kinds)
                 yield from _problems(policy.document, types, texts_of(rule), nodes_of(rule))
     for one in exceptions:
@@ -507,8 +512,6 @@ def typed_expressions(
 
 def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable) -> _RuleTypes:
     nodes = nodes_of(rule)
-    operations = [one.operations for one in rule.tree.match.effective]
-    every = {name for each in operations for name in each or _ANY_OPERATION}
     return _RuleTypes(
         find,
         types_matched(rule.tree.match, find, kinds),
@@ -516,8 +519,15 @@ def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable)
         [one for one in nodes if isinstance(one, ContextEntry) and one.name],
         [one for one in nodes if isinstance(one, _LOOPS)],
         [one for one in nodes if isinstance(one, MutateTarget)],
-        tuple(one for one in _ANY_OPERATION if one in every) or _ANY_OPERATION,
+        _operations(rule),
     )
+
+
+def _operations(rule: Rule) -> tuple[str, ...]:
+    """Return the operations that a rule matches."""
+    filters = rule.tree.match.effective
+    every = {name for one in filters for name in one.operations or _ANY_OPERATION}
+    return tuple(one for one in _ANY_OPERATION if one in every) or _ANY_OPERATION
 
 
 def _problems(
@@ -535,9 +545,10 @@ def _problems(
                 reported = reported._replace(location=place)
             yield reported
     for loop in types.loops:
-        problem = _loop_problem(loop, types.listed(loop))
         inside = (one.text for one in texts if one.path[: len(loop.path)] == loop.path)
-        if problem and any(map(_OF_ENTRIES.search, inside)):
+        reads_entries = "[" not in loop.list and any(map(_OF_ENTRIES.search, inside))
+        problem = _loop_problem(loop, types.listed(loop)) if reads_entries else ""
+        if problem:
             yield warn(document, "KV350", problem, (*loop.path, "list"))
     for node in nodes:
         if isinstance(node, Condition) and (found := keys.get((*node.path, "key"), ())):
@@ -549,6 +560,8 @@ _LEVEL = re.compile(r"(?<![\w.\"'])(element(?:Index)?)(\d+)\b")
 
 def _missing_loops(types: _RuleTypes, path: Path, expression: str) -> Iterator[tuple[str, str]]:
     """Yield KV328 for the element or index of a loop that is not around an expression."""
+    if "element" not in expression:
+        return
     depth = sum(path[: len(one.path)] == one.path for one in types.loops) - (path[-1] == "list")
     for name, level in _LEVEL.findall(expression):
         if int(level) >= depth > 0:
@@ -583,7 +596,7 @@ def _expressions(
         (*one.path, part, "jmesPath"): one for one in types.entries for part in CONTEXT_SOURCES
     }
     scopes: dict[Path, _Types] = {}
-    typed = ["bject.", "element", "target", "request.", "images."]
+    typed = ["bject.", "element", "target", "request.operation", "images.", *_OF_USERS]
     typed += [one.name for one in types.entries]
     for path, text, kind in texts:
         if kind is TextKind.QUERY and "{{" not in text:

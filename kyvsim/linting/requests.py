@@ -318,9 +318,36 @@ _BARE = re.compile(
 )
 
 
+_UNUSUAL = (
+    *(
+        "\0request.",
+        "\0element.",
+        "\0target.",
+        "${",
+        "$ {",
+        "{ request.",
+        "{ element.",
+        "{ target.",
+    ),
+    *("{request.", "{element.", "{target."),
+)
+"""Each rule with incomplete braces contains one of these, unless their numbers are different."""
+
+
+def _without_variables(text: str) -> str:
+    before = ""
+    while text != before:  # variables may be in others
+        text, before = VARIABLE.sub(r"\1", text), text
+    return text
+
+
 def broken_variables(policy: Policy) -> Iterator[Diagnostic]:
     """KV355: an expression that is not a variable, since its braces are not complete."""
     for rule in policy.rules:
+        written = joined_texts(rule)
+        is_balanced = written.count("{{") == written.count("}}")
+        if is_balanced and not any(sign in written for sign in _UNUSUAL):
+            continue
         for path, text, kind in texts_of(rule):
             if kind in {TextKind.QUERY, TextKind.CEL}:
                 continue
@@ -332,10 +359,7 @@ def broken_variables(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV355", message, path, fix=fix)
             if "{" not in text:
                 continue
-            rest, before = text, ""
-            while rest != before:  # variables may be in others
-                rest, before = VARIABLE.sub(r"\1", rest), rest
-            found = _BROKEN.search(rest)
+            found = _BROKEN.search(_without_variables(text))
             # Conditions without a variable are constant: see KV222.
             if found and ("{{" in found[0] or path[-1] not in {"key", "value"}):
                 meant = found[0].strip("${}- ")

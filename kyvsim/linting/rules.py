@@ -124,7 +124,7 @@ def empty_conditions(policy: Policy) -> Iterator[Diagnostic]:
 def loops_without_element(policy: Policy) -> Iterator[Diagnostic]:
     """KV358: a loop with `deny` that evaluates the same conditions for each element."""
     for rule in policy.rules:
-        for loop in nodes_of(rule) if rule.tree.validate else ():
+        for loop in nodes_of(rule) if rule.tree.validate and rule.tree.validate.foreach else ():
             if not isinstance(loop, ForEachValidation) or not loop.deny or loop.foreach:
                 continue
             inside = [

@@ -22,7 +22,7 @@ def nodes_of(rule: Rule) -> tuple[Node, ...]:
 @lru_cache(maxsize=_REMEMBERED)
 def texts_of(rule: Rule) -> tuple[Text, ...]:
     """Return every key and string of a rule, in the written order."""
-    return tuple(texts(rule.tree))
+    return tuple(texts(rule.tree, nodes_of(rule)))
 
 
 @lru_cache(maxsize=_REMEMBERED)

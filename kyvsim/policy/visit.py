@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -15,18 +15,16 @@ if TYPE_CHECKING:
     from kyvsim.policy.nodes import Node
 
 
-def _is_node(value: object) -> TypeGuard["Node"]:
-    """Return whether a field of a node is a node: paths and lists of nodes are plain tuples."""
-    return isinstance(value, tuple) and value.__class__ is not tuple
-
-
-def children(node: "Node") -> Iterator["Node"]:
-    """Yield the nodes directly below a node, in the order of its fields."""
+def children(node: "Node") -> list["Node"]:
+    """Return the nodes directly below a node, in the order of its fields."""
+    found: list[Any] = []
     for value in node[1:]:  # after the path
-        if _is_node(value):
-            yield value
-        elif value.__class__ is tuple:
-            yield from filter(_is_node, value)
+        # Nodes are named tuples: paths and lists of nodes are plain ones.
+        if value.__class__ is tuple:
+            found += [one for one in value if isinstance(one, tuple) and one.__class__ is not tuple]
+        elif isinstance(value, tuple):
+            found.append(value)
+    return found
 
 
 def walk(node: "Node") -> Iterator["Node"]:
@@ -38,7 +36,7 @@ def walk(node: "Node") -> Iterator["Node"]:
     while pending:
         one = pending.pop()
         yield one
-        pending += reversed(tuple(children(one)))
+        pending += reversed(children(one))
 
 
 def pattern_at(node: PatternNode, *keys: str) -> PatternNode | None:
@@ -93,11 +91,11 @@ class Text(NamedTuple):
     kind: TextKind
 
 
-def texts(rule: RuleNode) -> Iterator[Text]:
-    """Yield every key and string of a rule, in the written order."""
+def texts(rule: RuleNode, nodes: Iterable["Node"] | None = None) -> Iterator[Text]:
+    """Yield every key and string of a rule, in the written order; `nodes` are those of the rule."""
     kinds = {
         (*node.path, *path): kind
-        for node in walk(rule)
+        for node in (walk(rule) if nodes is None else nodes)
         for kind, path in PARTS.get(type(node).__name__, ())
     }
     return texts_within(rule.data, rule.path, kinds)
@@ -118,7 +116,7 @@ def texts_within(
         if value.__class__ is str:
             yield Text(place, value, kind)
         elif value.__class__ is dict:
-            yield from (Text(place, key, kind) for key in value)
+            yield from [Text(place, key, kind) for key in value]
             below = value.items()
         elif value.__class__ is list:
             below = enumerate(value)

@@ -131,6 +131,7 @@ def patch_paths(patch: str) -> list[str]:
     return [path for _, path in patch_operations(patch)]
 
 
+@lru_cache(maxsize=128)
 def operations_of(patch: str) -> list[Mapping[str, Json]]:
     """Return the operations of a JSON patch; none if it cannot be read."""
     try:
