@@ -10,6 +10,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import required_problems
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
@@ -41,12 +42,16 @@ from kyvsim.policy.tree import (
 from kyvsim.schema.hints import field_hint, value_problem
 from kyvsim.schema.merge_types import (
     BOOLEAN,
+    DEDUCED,
     NUMERIC,
     STRING,
+    UNTYPED,
     FindType,
     MapType,
     NoTypesError,
     Type,
+    TypeRef,
+    find_type,
     resolve,
     type_finder,
 )
@@ -331,12 +336,40 @@ def _never(leaf: PatternLeaf, types: Sequence[Type]) -> str:
 
 ENCODED = "base64"
 """The scalar of the data of Secrets, which are strings in merges."""
+QUANTITY, TIME = "quantity", "time"
+"""The scalars of amounts with units, and of times, which merges do not tell apart."""
 _NOUNS: Mapping[str, tuple[tuple[type, ...], str]] = {
     STRING: ((str,), "a string"),
     ENCODED: ((), "base64 (plain text is in `stringData`)"),
+    QUANTITY: ((int, float), "a quantity, such as `500m` or `1Gi`"),
     NUMERIC: ((int, float), "a number"),
     BOOLEAN: ((bool,), "a boolean"),
 }
+
+
+@lru_cache(maxsize=1)
+def _formats() -> Mapping[TypeRef, str]:
+    """Return the scalars of the references in the table of types that are quantities and times."""
+
+    def at(found: Type, *names: str) -> TypeRef:
+        *path, last = names
+        for name in path:
+            found = resolve(found.mapping.fields[name]) if found.mapping else found
+        fields = found.mapping
+        return (fields.fields.get(last, fields.others) if fields else None) or DEDUCED
+
+    quota = find_type("v1", "ResourceQuota") or Type()
+    return {
+        at(quota, "spec", "hard", "cpu"): QUANTITY,
+        at(quota, "metadata", "creationTimestamp"): TIME,
+    }
+
+
+def resolved(ref: TypeRef) -> Type:
+    """Return the type of a reference, with the scalars of quantities and times."""
+    found = resolve(ref)
+    is_special = found.scalar == UNTYPED and found.mapping is None and isinstance(ref, int)
+    return Type(_formats().get(ref, UNTYPED)) if is_special else found
 
 
 def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
@@ -356,10 +389,12 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                     quoted = (change(policy.document, ChangeKind.QUOTE, path),)
                     fix = Fix("add quotes", quoted) if noun == "a string" else None
                     yield warn(policy.document, "KV327", text, path, fix=fix)
-                if rule.tree.generate is None:
-                    continue
+                mutate = rule.tree.mutate
+                if mutate and not mutate.targets and pattern is mutate.patch_strategic_merge:
+                    continue  # see `unfitting_patterns`
+                what = "changed" if mutate else "generated"
                 for path, hint in unknown_parts(pattern.root, types):
-                    text = f"the generated kind does not have the field `{path[-1]}` here{hint}"
+                    text = f"the {what} kind does not have the field `{path[-1]}` here{hint}"
                     yield warn(policy.document, "KV225", text, path)
 
 
@@ -441,14 +476,14 @@ def _with_encoded_data(secret: Type) -> Type:
 def mistyped_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str]]:
     """Yield the path of each value that no type allows, and the right type."""
     if isinstance(pattern, PatternList):
-        inner = [resolve(one.sequence.element) for one in types if one.sequence is not None]
+        inner = [resolved(one.sequence.element) for one in types if one.sequence is not None]
         for item in pattern.items if inner else ():
             yield from mistyped_parts(item, inner)
     elif isinstance(pattern, PatternMap):
         maps = [one.mapping for one in types if one.mapping is not None]
         for entry in pattern.entries if maps else ():
             refs = [one.fields.get(entry.key, one.others) for one in maps]
-            inner = [resolve(ref) for ref in refs if ref is not None]
+            inner = [resolved(ref) for ref in refs if ref is not None]
             if inner and entry.anchor in {None, ADDITION}:
                 yield from mistyped_parts(entry.value, inner)
     elif len({one.scalar for one in types}) == 1 and isinstance(pattern, PatternLeaf):
@@ -457,8 +492,13 @@ def mistyped_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tupl
         is_plain = not any(one.sequence or one.mapping for one in types) and value is not None
         if not noun or not is_plain or type(value) in fitting or is_open(value):
             return
-        if scalar != ENCODED or not _is_base64(value):
+        is_fine = {ENCODED: _is_base64, QUANTITY: _is_quantity}.get(scalar)
+        if is_fine is None or not is_fine(value):
             yield pattern.path, noun
+
+
+def _is_quantity(value: Json) -> bool:
+    return isinstance(value, str) and parse_quantity(value) is not None
 
 
 def _is_base64(value: Json) -> bool:

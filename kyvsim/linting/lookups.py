@@ -24,7 +24,7 @@ from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
-from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys
+from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys, Rekor
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.tree import ApiCallEntry, ContextEntry
 
@@ -376,6 +376,8 @@ def _form_problems(one: Node) -> Iterator[tuple[str, str, str]]:
                     "this is not a certificate: write it from `-----BEGIN CERTIFICATE-----` on"
                 )
                 yield field, text, problem
+    elif isinstance(one, Rekor) and one.url and "://" not in one.url:
+        yield "url", one.url, f"this is not a URL: write `https://{one.url}`"
     elif isinstance(one, Keyless):
         text = one.issuer
         if text and "://" not in text and not text.startswith("*"):

@@ -119,6 +119,7 @@ def impossible_names(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         for one in rule.tree.filters:
             yield from _bad_names(policy.document, one)
+            yield from _bad_subjects(policy.document, one)
         overrides += rule.tree.validate.overrides if rule.tree.validate else ()
         for path, text, wrong in _names_in(rule):
             if text == text.strip():  # see KV322
@@ -153,6 +154,7 @@ def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Di
     for exception in exceptions:
         for one in exception.match.filters:
             yield from _bad_names(exception.document, one)
+            yield from _bad_subjects(exception.document, one)
             yield from _passed_kinds(exception.document, one)
 
 
@@ -182,6 +184,32 @@ def _bad_names(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
     yield from _bad_texts(document, (*path, "namespaces"), one.namespaces, _NOT_IN_NAMESPACES)
     if one.kinds and all(parse_kind_selector(text).kind in _DNS_KINDS for text in one.kinds):
         yield from _bad_texts(document, (*path, "names"), one.names, _NOT_IN_NAMES)
+
+
+_GROUPS = re.compile(
+    r"system:(?:masters|nodes|authenticated|unauthenticated|serviceaccounts(?::.*)?)"
+)
+
+
+def _bad_subjects(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
+    """Yield names of Kubernetes that are those of another kind of subject.
+
+    upstream: k8s.io/apiserver pkg/authentication/user, pkg/authentication/serviceaccount
+    """
+    for person in one.subjects or ():
+        name, meant = person.name, ""
+        if person.kind == "User" and _GROUPS.fullmatch(name):
+            meant = "Group"
+        elif person.kind == "Group" and name.startswith("system:serviceaccount:"):
+            meant = "User"
+        if meant:
+            path = (*person.path, "kind")
+            text = f"no {person.kind} has the name `{name}`: write `kind: {meant}`"
+            fix = Fix(f"use {meant}", (change(document, ChangeKind.VALUE, path, meant),))
+            yield warn(document, "KV313", text, (*person.path, "name"), fix=fix)
+        elif person.kind == "ServiceAccount" and ":" in name and not is_open(name):
+            text = f"no ServiceAccount has the name `{name}`: its namespace is in `namespace`"
+            yield warn(document, "KV313", text, (*person.path, "name"))
 
 
 def _bad_texts(
@@ -216,11 +244,12 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
     targets pkg/clients/dclient/helpers.go `GetResources`
     """
     for one in (one for rule in policy.rules for one in rule.tree.match.filters):
-        kinds = cluster_kinds(one) if policy.kind == "Policy" else frozenset()
+        is_namespaced = policy.kind in {"Policy", "CleanupPolicy"}
+        kinds = cluster_kinds(one) if is_namespaced else frozenset()
         if one.kinds and kinds:
             text = (
-                f"{listed(kinds)} objects have no namespace, and a Policy only applies to its own: "
-                "write a ClusterPolicy"
+                f"{listed(kinds)} objects have no namespace, and a {policy.kind} only applies to "
+                f"its own: write a Cluster{policy.kind}"
             )
             yield warn(policy.document, "KV314", text, (*one.path, "resources", "kinds"))
     for one in (one for rule in policy.rules for one in rule.tree.filters):

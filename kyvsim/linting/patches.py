@@ -21,6 +21,7 @@ from kyvsim.linting.fields import (
     mistyped_parts,
     mutations,
     patches,
+    resolved,
     types_mutated,
     unfitting_parts,
     unknown_parts,
@@ -33,7 +34,7 @@ from kyvsim.policy.rule import ForEachMutation, JsonPatch
 from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap
 from kyvsim.policy.visit import walk
 from kyvsim.schema.hints import field_hint
-from kyvsim.schema.merge_types import DEDUCED, MapType, Type, metadata_type, resolve, type_finder
+from kyvsim.schema.merge_types import DEDUCED, MapType, Type, metadata_type, type_finder
 
 _STRING_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
 
@@ -140,8 +141,8 @@ def _misfits(
         if not lists and maps and not any(refs) and step not in {"-", ""} and "{{" not in step:
             hint = field_hint(step, {field for one in maps for field in one.fields}, here)
             yield "KV225", f"none of the kinds of the rule has the field `{step}` here{hint}", ""
-        here = [resolve(one) for one in refs if one is not None]
-        here += [resolve(one.element) for one in lists]
+        here = [resolved(one) for one in refs if one is not None]
+        here += [resolved(one.element) for one in lists]
     if operation.get("op") not in {"add", "replace"} or not here or is_open(path):
         return
     value = read_pattern(operation.get("value"), ())

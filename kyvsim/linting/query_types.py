@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
@@ -13,11 +12,11 @@ from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json, Path, contains_text
-from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.expressions import list_hint
-from kyvsim.linting.fields import ENCODED, type_named, types_matched
+from kyvsim.linting.fields import ENCODED, QUANTITY, TIME, resolved, type_named, types_matched
 from kyvsim.linting.patterns import few_bytes
 from kyvsim.linting.queries import last_field
 from kyvsim.linting.traversal import nodes_of, texts_of
@@ -42,13 +41,11 @@ from kyvsim.schema.merge_types import (
     DEDUCED,
     NUMERIC,
     STRING,
-    UNTYPED,
     FindType,
     ListType,
     MapType,
     Type,
     TypeRef,
-    find_type,
     resolve,
     type_finder,
 )
@@ -69,8 +66,6 @@ _ON_LISTS = frozenset(
 _EQUALITIES = frozenset({"eq", "ne"})
 _BOOLEAN = Type(BOOLEAN)
 _ANY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-_QUANTITY, _TIME = "quantity", "time"
-"""The scalars of amounts with units, and of times."""
 _ORDERING = frozenset({"max", "min", "sort", "max_by", "min_by", "sort_by"})
 _ORDERS = ("Greater", "Less")
 _OF_BYTES = re.compile(r"\b(?:memory|storage)\b[^.]*$")
@@ -140,30 +135,6 @@ _IMAGE_DATA = _map_of(
 """An entry `imageRegistry`. upstream: pkg/engine/context/loaders/imagedata.go, OCI image-spec"""
 
 
-@lru_cache(maxsize=1)
-def _formats() -> Mapping[TypeRef, str]:
-    """Return the scalars of the references in the table of types that are quantities and times."""
-
-    def at(found: Type, *names: str) -> TypeRef:
-        *path, last = names
-        for name in path:
-            found = resolve(found.mapping.fields[name]) if found.mapping else found
-        fields = found.mapping
-        return (fields.fields.get(last, fields.others) if fields else None) or DEDUCED
-
-    quota = find_type("v1", "ResourceQuota") or Type()
-    return {
-        at(quota, "spec", "hard", "cpu"): _QUANTITY,
-        at(quota, "metadata", "creationTimestamp"): _TIME,
-    }
-
-
-def _resolved(ref: TypeRef) -> Type:
-    found = resolve(ref)
-    is_special = found.scalar == UNTYPED and found.mapping is None and isinstance(ref, int)
-    return Type(_formats().get(ref, UNTYPED)) if is_special else found
-
-
 class _Reader(NamedTuple):
     """Finds the types of the parts of one expression, and what is wrong with them."""
 
@@ -212,7 +183,7 @@ class _Reader(NamedTuple):
         """Return the types of an index, a slice or a projection of a value."""
         if kind == "value_projection":
             refs = [one.mapping.others for one in owner if one.mapping and not one.mapping.fields]
-            values = tuple(_resolved(ref) for ref in refs if ref is not None)
+            values = tuple(resolved(ref) for ref in refs if ref is not None)
             return tuple(map(_list_of, self.types(parts[1], values))) or (_list_of(DEDUCED),)
         elements = self._elements(parts[0], owner)
         if kind == "index_expression":
@@ -231,10 +202,10 @@ class _Reader(NamedTuple):
     def _field(self, tree: Tree, here: _Types) -> _Types:
         name = str(tree["value"])
         maps = [one.mapping for one in here if one.mapping is not None]
-        found = [_resolved(ref) for one in maps if (ref := one.fields.get(name, one.others))]
+        found = [resolved(ref) for one in maps if (ref := one.fields.get(name, one.others))]
         if maps and not any(one.fields for one in maps):
             # Labels and the like: see KV305.
-            return tuple(one for one in found if one.mapping or one.scalar in {_QUANTITY, ENCODED})
+            return tuple(one for one in found if one.mapping or one.scalar in {QUANTITY, ENCODED})
         if here and not maps:
             owner = "a list" if any(one.sequence for one in here) else noun_of(here)
             instead = f": write `[].{name}`" if owner == "a list" else ""
@@ -317,14 +288,14 @@ class _Reader(NamedTuple):
         elements = [resolve(one.sequence.element) for one in types if one.sequence]
         forms = {one.scalar for one in (elements or types)}
         # Other quantities, such as the number of Pods in a quota, are numbers.
-        if forms == {_QUANTITY} and not last_field(part).endswith(_WITH_UNITS):
+        if forms == {QUANTITY} and not last_field(part).endswith(_WITH_UNITS):
             return ""
-        if forms == {_QUANTITY} and name in _ORDERING:
+        if forms == {QUANTITY} and name in _ORDERING:
             return (
                 f"`{name}` compares the quantities in `{written}` as text, in which `512Mi` is "
                 "greater than `4Gi`: compare each in a `foreach`"
             )
-        if forms == {_QUANTITY} and name == "to_number":
+        if forms == {QUANTITY} and name == "to_number":
             return (
                 f"`to_number` is null for quantities with a unit such as `1Gi`, which `{written}` "
                 "may be: compare the quantity itself, with a quantity as the value"
@@ -357,7 +328,7 @@ def _of_literal(value: Json) -> _Types:
 def _names_of(one: Type) -> Iterator[str]:
     """Yield the names that functions use for the values of a type."""
     names = {STRING: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"], "": []}
-    names |= {ENCODED: ["string"], _TIME: ["string"]}
+    names |= {ENCODED: ["string"], TIME: ["string"]}
     yield from names.get(one.scalar, ["string", "number", "boolean"])
     if one.sequence:
         yield "array"
@@ -621,7 +592,7 @@ def _condition_problems(document: Document, one: Condition, found: _Types) -> It
     if problem and not _are_operations(found):
         yield warn(document, "KV349", problem, (*one.path, "value"))
         return
-    is_quantity = any(each.scalar == _QUANTITY for each in found)
+    is_quantity = any(each.scalar == QUANTITY for each in found)
     if is_quantity and operator.name.startswith(_ORDERS) and _OF_BYTES.search(str(one.key)):
         meant = few_bytes(value)
         if meant:
@@ -647,7 +618,7 @@ def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
     text = f"the key is {noun_of(found)}"
     if _are_operations(found):
         return f"the rule only matches {listed(found[0].values)}"
-    if {one.scalar for one in found} == {_TIME}:
+    if {one.scalar for one in found} == {TIME}:
         return "the key is a time: for an age, compare `time_since('', …, '')`"
     if any(one.sequence and resolve(one.sequence.element).sequence for one in found):
         return f"{text} of lists: write `[]` after each list to join their elements"
@@ -655,6 +626,8 @@ def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
         if isinstance(value, int | float):
             return f"{text}: compare its length, `length(…)`"
         return f"{text}, and the value is not{list_hint(operator)}"
+    if isinstance(value, list) and len(value) == 1 and {one.scalar for one in found} == {NUMERIC}:
+        return f"{text}, and a range is not an item of a list: write `value: {value[0]}`"
     if isinstance(value, str) and all(one == _BOOLEAN for one in found):
         return f"{text} (write `{value}` without quotes)"
     return text
@@ -666,15 +639,16 @@ def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
     `is_order` is whether the operator compares whole values, not the elements of lists.
     """
     values = value if isinstance(value, list) else [value]
-    numbers = [each for each in values if isinstance(each, int | float)]
-    numbers += [int(each) for each in values if isinstance(each, str) and each.isdecimal()]
     samples: list[Json] = []
     for one in found:
-        if one.scalar == NUMERIC and not one.mapping and (numbers or _has_no_digit(values)):
-            samples += [0, 1, 1 << 31, -(1 << 31), *numbers]
+        if one.scalar == NUMERIC and not one.mapping:
+            numbers = _numbers(value)
+            if not numbers:
+                return []
+            samples += numbers
         elif one.scalar == BOOLEAN and not one.mapping:
             samples += [True, False]
-        elif one.scalar == _TIME and not has_wildcard("".join(map(str, values))):
+        elif one.scalar == TIME and not has_wildcard("".join(map(str, values))):
             samples += ["2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"]
         elif _are_operations((one,)) and len(one.values) < len(_ANY_OPERATION):
             samples += one.values
@@ -689,5 +663,14 @@ def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
     return samples
 
 
-def _has_no_digit(values: list[Json]) -> bool:
-    return all(isinstance(one, str) and not any(map(str.isdigit, one)) for one in values)
+def _numbers(value: Json) -> list[Json]:
+    """Return numbers with which a comparison may have both results; [] if none are known."""
+    values = value if isinstance(value, list) else [value]
+    numbers = [each for each in values if isinstance(each, int | float)]
+    numbers += [int(each) for each in values if isinstance(each, str) and each.isdecimal()]
+    if isinstance(value, list):
+        ends = [range_ends(each) for each in values if isinstance(each, str)]
+        first = [int(each.first) for each in ends if each and each.first.isdecimal()]
+        numbers += [*first, *(each + 1 for each in first)]
+    has_digits = any(any(map(str.isdigit, each)) for each in values if isinstance(each, str))
+    return [0, 1, 1 << 31, -(1 << 31), *numbers] if numbers or not has_digits else []

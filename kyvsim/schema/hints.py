@@ -28,6 +28,8 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
         return ": Pods have no template, and `containers` is here (autogen derives other paths)"
     if name == "items" and {"metadata", "kind"} <= set(known):
         return ": this is a single object, and only lists of objects have `items`"
+    if name in {"spec", "metadata"} and len(known) > 1 and not {"spec", "metadata"} & {*known}:
+        return ": only whole objects have it, and this is a part of one"
     if "/" in name and "labels" in known:
         return ": labels and annotations are in `labels` and `annotations`"
     pending = [("", one) for one in types]

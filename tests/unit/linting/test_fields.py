@@ -243,3 +243,28 @@ def test_required_fields_of_generated_objects(remarks, kind, data, field):
     found = remarks(incomplete_objects, {"generate": {**target, "data": data}})
     assert [code for code, _, _ in found] == (["KV327"] if field else [])
     assert all(f"`{field}`" in text for _, _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("hard", "found"),
+    [
+        ({"requests.cpu": "4 cores"}, ["KV327"]),
+        ({"requests.cpu": "500m", "requests.memory": "4Gi", "pods": 10}, []),
+        ({"requests.cpu": "{{ request.object.metadata.labels.cpu }}"}, []),
+        ({"pods": True}, ["KV327"]),
+    ],
+)
+def test_quantities_of_generated_objects(remarks, hard, found):
+    target = {"apiVersion": "v1", "kind": "ResourceQuota", "name": "a", "namespace": "b"}
+    rule = {"generate": {**target, "data": {"spec": {"hard": hard}}}}
+    assert [code for code, *_ in remarks(lambda one: mistyped_values([one], {}), rule)] == found
+
+
+def test_fields_of_targets_and_loops(remarks):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "b"}
+    merge = {"patchStrategicMerge": {"spec": {"replica": 1}}}
+    loop = {"list": "request.object.spec.containers", **merge}
+    for mutate in ({"targets": [target], **merge}, {"foreach": [loop]}):
+        found = remarks(lambda one: mistyped_values([one], {}), {"mutate": mutate})
+        assert [code for code, *_ in found] == ["KV225"]
+    assert remarks(lambda one: mistyped_values([one], {}), {"mutate": merge}) == []

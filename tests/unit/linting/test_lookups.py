@@ -205,6 +205,8 @@ def attested_by(**entry):
         ({"keyless": {"issuer": "token.actions.githubusercontent.com", "subject": "a"}}, "issuer"),
         ({"keyless": {"issuer": "https://example.com", "subject": "a"}}, ""),
         ({"keyless": {"issuer": "*", "subject": "a"}}, ""),
+        ({"keys": {"publicKeys": "k8s://a/b", "rekor": {"url": "rekor.example.com"}}}, "url"),
+        ({"keys": {"publicKeys": "k8s://a/b", "rekor": {"url": "https://example.com"}}}, ""),
         ({"keyless": {"issuer": "{{ a }}", "subject": "a"}}, ""),
     ],
 )

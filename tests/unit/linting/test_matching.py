@@ -354,3 +354,25 @@ def test_names_of_config_maps(remarks, name, namespace, found):
 def test_wildcards_that_cover_others(remarks, match, exclude, is_covered):
     given = rule({**PODS, "namespaces": [match]}, {"namespaces": [exclude]})
     assert [code for code, *_ in remarks(never_matches, given)] == ["KV206"] * is_covered
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "text"),
+    [
+        ("User", "system:masters", "write `kind: Group`"),
+        ("User", "system:serviceaccounts:kyverno", "write `kind: Group`"),
+        ("Group", "system:serviceaccount:kyverno:admin", "write `kind: User`"),
+        ("ServiceAccount", "system:serviceaccount:kyverno:admin", "its namespace is in"),
+        ("User", "system:serviceaccount:kyverno:admin", ""),
+        ("User", "system:kube-scheduler", ""),
+        ("Group", "system:masters", ""),
+        ("ServiceAccount", "admin", ""),
+    ],
+)
+def test_names_of_subjects(remarks, kind, name, text):
+    subject = {"kind": kind, "name": name, "namespace": "kyverno"}
+    match = {"any": [{"resources": PODS}]}
+    given = {"match": match, "exclude": {"any": [{"subjects": [subject]}]}}
+    found = remarks(impossible_names, given, background=False)
+    assert [code for code, *_ in found] == (["KV313"] if text else [])
+    assert all(text in message for *_, message in found)

@@ -202,6 +202,10 @@ def test_operations_that_the_rule_matches(remarks, operator, value, more, text):
         ("spec.containers[*].ports[*].containerPort", "AnyIn", [22], "a list of lists"),
         ("spec.containers[*].ports[*].containerPort", "AnyNotIn", [22], "a list of lists"),
         ("spec.containers[].ports[].containerPort", "AnyIn", [22], ""),
+        ("spec.priority", "AnyNotIn", ["5-8"], "a range is not an item of a list"),
+        ("spec.priority", "AnyIn", ["5-8"], "a range is not an item of a list"),
+        ("spec.priority", "AnyIn", [4, "5-8"], ""),
+        ("spec.priority", "AnyIn", "5-8", ""),
         ("spec.containers", "GreaterThan", 3, "compare its length"),
     ],
 )
@@ -229,6 +233,7 @@ def looping(over, key):
         ("request.object.spec.containers", "element1.image", "this is in 1"),
         ("request.object.spec.containers", "to_string(elementIndex1)", "write `elementIndex`"),
         ("request.object.spec.containers", "element0.image", ""),
+        ("request.object.spec.containers", "element.spec.image", "only whole objects have it"),
         ("request.object.spec.containers", "element.element1", ""),
     ],
 )
