@@ -49,6 +49,9 @@ _HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     "lowerAscii": lambda value, _: isinstance(value, str) and value == value.lower(),
     "upperAscii": lambda value, _: isinstance(value, str) and value == value.upper(),
 }
+_CHAINS: Mapping[str, bool] = {"_||_": True, "_&&_": False}
+"""Operators of chains, and the value that decides them."""
+_TESTS = frozenset({*_HOLDS, *_CHAINS, "_?_:_"})
 _COUNTS = frozenset({"size", "verifyImageSignatures", "verifyAttestationSignatures"})
 """Functions whose result is never negative."""
 
@@ -61,8 +64,7 @@ def _ordered(order: Callable[[Any, Any], bool], value: Any, given: Any) -> bool:
 class Atom(NamedTuple):
     """What a test demands of one operand."""
 
-    operand: str
-    """The source text of the operand."""
+    operand: Node
     relation: str
     values: tuple[Any, ...] = ()
 
@@ -74,12 +76,12 @@ _Scope: TypeAlias = Mapping[str, Node]
 def _atom(node: Node) -> Atom | None:
     """Return a test of one operand against literals; None for other tests."""
     if isinstance(node, Select):
-        plain = written(Select(node.id, node.at, node.operand, node.field, node.optional))
+        plain = Select(node.id, node.at, node.operand, node.field, node.optional)
         return Atom(plain, "has") if node.test else Atom(plain, "_==_", (True,))
-    if not isinstance(node, Call):
+    if not isinstance(node, Call) or node.function not in _HOLDS:
         return None
     relation, parts = node.function, children(node)
-    if len(parts) != 2 or relation not in _HOLDS or "random" in written(node):
+    if len(parts) != 2:
         return None
     if isinstance(parts[0], Literal) and relation in _SWAPPED:
         parts, relation = parts[::-1], _SWAPPED[relation]
@@ -87,7 +89,7 @@ def _atom(node: Node) -> Atom | None:
     literals = given.elements if relation == "@in" and isinstance(given, ListLiteral) else (given,)
     values = tuple(one.value for one in literals if isinstance(one, Literal))
     is_plain = not isinstance(operand, Literal) and len(values) == len(literals)
-    return Atom(written(operand), relation, values) if values and is_plain else None
+    return Atom(operand, relation, values) if values and is_plain else None
 
 
 def demands(node: Node, *, holds: bool = True) -> Iterator[Atom]:
@@ -105,10 +107,33 @@ def demands(node: Node, *, holds: bool = True) -> Iterator[Atom]:
 
 def _contradiction(atoms: Iterable[Atom]) -> str:
     """Return the operand for which tests never hold together, or ""."""
-    by_operand: dict[str, list[Atom]] = {}
+    alike: dict[str, list[Atom]] = {}
     for one in atoms:
-        by_operand.setdefault(one.operand, []).append(one)
-    return next((name for name, its in by_operand.items() if _never_together(its)), "")
+        alike.setdefault(_last_name(one.operand), []).append(one)
+    for several in alike.values():
+        # Most operands are tested once, and their texts need not be written.
+        if len(several) == 1 or all(one.relation == "has" for one in several):
+            continue
+        by_text: dict[str, list[Atom]] = {}
+        for one in several:
+            by_text.setdefault(written(one.operand), []).append(one)
+        for text, its in by_text.items():
+            if _never_together(its) and "random" not in text:
+                return text
+    return ""
+
+
+def _are_same(left: Node, right: Node) -> bool:
+    is_alike = left.__class__ is right.__class__ and _last_name(left) == _last_name(right)
+    return is_alike and written(left) == written(right)
+
+
+def _last_name(node: Node) -> str:
+    if isinstance(node, Select):
+        return node.field
+    if isinstance(node, Ident):
+        return node.name
+    return node.function if isinstance(node, Call) else ""
 
 
 def _never_together(atoms: list[Atom]) -> bool:
@@ -138,20 +163,26 @@ def _is_number(value: object) -> bool:
     return value.__class__ in {int, float}
 
 
-def _groups(node: Node, scope: _Scope, within: str = "") -> Iterator[tuple[Node, _Scope]]:
-    """Yield the tests of an expression: each chain of `&&` or `||`, and each single one."""
-    operation = node.function if isinstance(node, Call) else ""
-    if operation != within or operation not in {"_&&_", "_||_"}:
-        yield node, scope
-    inner = scope
-    if isinstance(node, Loop):
-        inner = {name: one for name, one in scope.items() if name not in node.variables}
-        source = node.source
-        if isinstance(source, Loop) and source.kind == "map" and source.result is not None:
-            inner = {**inner, node.variables[-1]: source.result}
-    for one in children(node):
-        is_source = isinstance(node, Loop) and one is node.source
-        yield from _groups(one, scope if is_source else inner, operation)
+def _tests(expression: ParsedExpression) -> Iterator[tuple[Call, _Scope]]:
+    """Yield the tests of an expression: whole chains of `&&` or `||`, comparisons and choices."""
+    calls: list[Call] = []
+    inner: set[int] = set()
+    scope: dict[str, Node] = {}
+    for node in expression.nodes():
+        if isinstance(node, Loop):
+            source = node.source
+            if isinstance(source, Loop) and source.kind == "map" and source.result is not None:
+                scope[node.variables[-1]] = source.result
+        elif isinstance(node, Call) and node.function in _TESTS:
+            calls.append(node)
+            if node.function in _CHAINS:
+                # Parts that are chains of the same operator belong to it.
+                inner.update(
+                    part.id
+                    for part in node.arguments
+                    if isinstance(part, Call) and part.function == node.function
+                )
+    return ((node, scope) for node in calls if node.id not in inner)
 
 
 def _always_true_of(node: Node, scope: _Scope) -> Atom | None:
@@ -164,57 +195,59 @@ def _always_true_of(node: Node, scope: _Scope) -> Atom | None:
         # A text has at least one part.
         is_split = isinstance(counted, Call) and counted.function == "split"
         least = 1 if is_split and len(children(counted)) == 2 else 0
-        return Atom(written(node), "_>=_", (least,))
-    return Atom(written(node), called.function) if called.function.endswith("Ascii") else None
+        return Atom(node, "_>=_", (least,))
+    return Atom(node, called.function) if called.function.endswith("Ascii") else None
 
 
 def constant_logic(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV240: tests of one value that exclude each other, or of which one always holds."""
     for one in policy.expressions:
-        for node, scope in _groups(one.root, {}):
+        for node, scope in _tests(one):
             problem = _constant(node, scope)
             if problem:
                 yield policy.warn("KV240", problem, one.path)
     yield from _exclusive_conditions(policy)
 
 
-def _constant(node: Node, scope: _Scope) -> str:
+def _constant(node: Call, scope: _Scope) -> str:
     """Return why a call has the same value for all objects, or does less than it seems to do."""
-    if not isinstance(node, Call):
-        return ""
-    shown, operation, parts = written(node), node.function, children(node)
+    operation, parts = node.function, node.arguments
     if operation in _HOLDS:
         return _constant_test(node, scope)
-    if operation == "_?_:_" and written(parts[1]) == written(parts[2]):
-        return f"both branches of `{shown}` are the same"
-    absorbing = {"_||_": True, "_&&_": False}.get(operation)
+    if operation == "_?_:_" and _are_same(*parts[1:]):
+        return f"both branches of `{written(node)}` are the same"
+    absorbing = _CHAINS.get(operation)
     if absorbing is None:
         return ""
     if any(isinstance(one, Literal) and one.value is absorbing for one in parts):
-        return f"`{shown}` is always {'true' if absorbing else 'false'}"
+        return f"`{written(node)}` is always {'true' if absorbing else 'false'}"
     required = [*demands(node, holds=not absorbing)]
     operand = _contradiction(required)
     if not absorbing and operand:
-        return f"`{shown}` is never true: the tests of `{operand}` exclude each other"
+        return f"`{written(node)}` is never true: the tests of `{operand}` exclude each other"
     # If a field is missing, other tests of it are errors.
     if operand and not any(one.relation == "not has" for one in required):
-        return f"`{shown}` is always true, whatever `{operand}` is: write `&&` instead of `||`"
+        return (
+            f"`{written(node)}` is always true, whatever `{operand}` is: write `&&` instead of `||`"
+        )
     return ""
 
 
 def _constant_test(node: Call, scope: _Scope) -> str:
-    shown, parts = written(node), children(node)
+    parts = children(node)
     known = [*filter(None, (_always_true_of(one, scope) for one in parts))]
     for holds, when in ((False, "always"), (True, "never")):
         if known and _contradiction([*known, *demands(node, holds=holds)]):
-            least = [*known[0].values, None][0]
+            least = known[0].values[0] if known[0].values else None
             which = {None: "in one case of letters", 0: "never negative", 1: "at least 1"}[least]
-            return f"`{shown}` is {when} true, since `{known[0].operand}` is {which}"
+            operand = written(known[0].operand)
+            return f"`{written(node)}` is {when} true, since `{operand}` is {which}"
     if node.function == "@in" and isinstance(parts[1], ListLiteral) and not parts[1].elements:
-        return f"`{shown}` is never true, since the list is empty"
-    is_same = node.function in _SWAPPED and written(parts[0]) == written(parts[1])
-    if is_same and isinstance(parts[0], Select | Ident):
-        return f"`{shown}` compares a value with itself"
+        return f"`{written(node)}` is never true, since the list is empty"
+    if node.function not in _SWAPPED or not isinstance(parts[0], Select | Ident):
+        return ""
+    if _are_same(*parts):
+        return f"`{written(node)}` compares a value with itself"
     return ""
 
 
@@ -223,7 +256,8 @@ def _exclusive_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
     operations = {name for rule in rules for name in rule.operations or ("*",)}
     atoms: list[Atom] = []
     if operations and "*" not in operations and policy.kind != "DeletingPolicy":
-        atoms.append(Atom("request.operation", "@in", tuple(sorted(operations))))
+        request = Select(0, 0, Ident(0, 0, "request"), "operation")
+        atoms.append(Atom(request, "@in", tuple(sorted(operations))))
     for one in policy.expressions:
         if one.list_name not in {"matchConditions", "conditions"} or one.path[-1] != "expression":
             continue
@@ -249,7 +283,7 @@ _TESTING = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
 def unread_elements(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV242: a loop whose test does not read the element, so that it tests the same each time."""
     for one in policy.expressions:
-        for node in one.nodes():
+        for node in one.nodes() if "(" in one.text else ():
             if not isinstance(node, Loop) or node.kind not in _TESTING or node.test is None:
                 continue
             tested = ParsedExpression((), "", node.test).nodes()
@@ -281,9 +315,9 @@ def _required(node: Node) -> Iterator[Node]:
         yield node
 
 
-_HOST = re.compile(r"(https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?")
-_OPEN_START = re.compile(r"\.[*+](?=.*[^.*+])")
-_OPEN_END = re.compile(r"(?<!\\)\.[*+]$")
+_HOST = r"(https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?"
+_OPEN_START = r"\.[*+](?=.*[^.*+])"
+_OPEN_END = r"(?<!\\)\.[*+]$"
 
 
 def loose_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -307,7 +341,7 @@ def loose_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
 
 
 def _prefix_problem(target: Node, prefix: str) -> str:
-    found = _HOST.fullmatch(prefix)
+    found = re.fullmatch(_HOST, prefix)
     is_image = isinstance(target, Select) and target.field == "image"
     if found is None or not (found[1] or is_image):
         return ""
@@ -318,7 +352,7 @@ def _prefix_problem(target: Node, prefix: str) -> str:
 
 
 def _search_problem(target: Node, pattern: str) -> str:
-    opened, ended = _OPEN_START.match(pattern), _OPEN_END.search(pattern)
+    opened, ended = re.match(_OPEN_START, pattern), re.search(_OPEN_END, pattern)
     if "|" in pattern:
         return ""
     if ended and not opened and not pattern.startswith("^"):
@@ -335,14 +369,15 @@ def _search_problem(target: Node, pattern: str) -> str:
 
 _READING = frozenset(
     {
-        *("duration", "timestamp", "quantity", "ip", "cidr", "url", "semver", "int", "uint"),
-        *("double", "bool", "parseImageReference", "image", "matches", "find", "findAll"),
-        "substring",
+        *("quantity", "ip", "cidr", "url", "semver", "int", "uint", "double", "bool"),
+        *("parseImageReference", "image", "substring"),
     }
 )
 """Functions that read a text, and fail if it is not of their form."""
+_CHECKED = frozenset({"duration", "timestamp", "matches", "find", "findAll"})
+"""The same; other kinds are compiled with a check of their texts."""
 _LONG = 256
-_DAYS = re.compile(r"(\d+)d")
+_DAYS = r"(\d+)d"
 
 
 def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -350,9 +385,13 @@ def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
 
     Kyverno compiles the expressions of some kinds without the checks that reject such texts.
     """
+    is_unchecked = policy.kind in {"GeneratingPolicy", "DeletingPolicy"}
+    functions = _READING | (_CHECKED if is_unchecked else frozenset())
     for one in policy.expressions:
+        if not any(f"{name}(" in one.text for name in functions):
+            continue
         for node in one.nodes():
-            if not isinstance(node, Call) or node.function not in _READING:
+            if not isinstance(node, Call) or node.function not in functions:
                 continue
             parts = node.arguments
             if not parts or not all(isinstance(each, Literal) for each in parts):
@@ -365,7 +404,7 @@ def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
             if problem:
                 text = f"`{written(node)}` is always an error: {problem}"
                 first = parts[0].value if isinstance(parts[0], Literal) else None
-                days = _DAYS.fullmatch(first) if isinstance(first, str) else None
+                days = re.fullmatch(_DAYS, first) if isinstance(first, str) else None
                 if node.function == "duration" and days:
                     text = f"{text} (there is no unit for days: write `{int(days[1]) * 24}h`)"
                 yield policy.warn("KV350", text, one.path)
@@ -394,6 +433,8 @@ def opposite_defaults(policy: CelPolicy) -> Iterator[Diagnostic]:
     plugin/pkg/admission/serviceaccount/admission.go (shouldAutomount)
     """
     for one in policy.expressions if policy.validates else ():
+        if not any(name in one.text for name in _TRUE_IF_ABSENT):
+            continue
         for node in one.nodes():
             if not isinstance(node, Call) or node.function not in {"orValue", OR_VALUE}:
                 continue

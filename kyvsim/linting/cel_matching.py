@@ -157,8 +157,10 @@ def _rules_without_requests(
                 "`pods/exec` and `pods/portforward`"
             )
             yield policy.warn("KV270", text, (*rule.path, "resources"))
+        if rule.scope not in _SCOPES:
+            continue
         kinds = matched_kinds(policy.spec._replace(match_constraints=MatchConstraints((), (rule,))))
-        if rule.scope not in _SCOPES or not kinds:
+        if not kinds:
             continue
         if all(is_namespaced(one.group, one.kind) != _SCOPES[rule.scope] for one in kinds):
             other = next(name for name in _SCOPES if name != rule.scope)

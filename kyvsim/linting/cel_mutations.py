@@ -15,6 +15,7 @@ from kyvsim.cel.nodes import (
     StructLiteral,
 )
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.cel.unparse import written
 from kyvsim.linting.cel_logic import demands
 from kyvsim.linting.cel_policy import (
     MUTATING,
@@ -153,7 +154,7 @@ def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
 def steps_below_absent(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, PatchStep, str]]:
     """Yield the patch steps below a field of which a condition says that it is missing."""
     absent = {
-        atom.operand
+        written(atom.operand)
         for one in policy.expressions
         if one.list_name == "matchConditions" and one.path[-1] == "expression"
         for atom in demands(one.root)
@@ -370,10 +371,9 @@ def elements_without_keys(policy: CelPolicy) -> Iterator[Diagnostic]:
 
     upstream: sigs.k8s.io/structured-merge-diff/v6 typed/helpers.go (keyedAssociativeListItem...)
     """
-    types = changed_types(policy)
-    for one in policy.expressions if types else ():
-        if not one.is_mutation("applyConfiguration"):
-            continue
+    every = [one for one in policy.expressions if one.is_mutation("applyConfiguration")]
+    types = changed_types(policy) if every else ()
+    for one in every if types else ():
         for node in one.nodes():
             if not isinstance(node, StructLiteral):
                 continue

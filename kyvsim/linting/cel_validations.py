@@ -143,16 +143,16 @@ def _unlike_resources(expression: ParsedExpression) -> Iterator[str]:
         if not isinstance(node, Call) or node.function not in {"_==_", "_!=_", "@in"}:
             continue
         name = next((one for one in map(dotted_name, node.arguments) if one in _FORMS), "")
-        form, noun, example = _FORMS.get(name, (None, "", ""))
+        form, noun, example = _FORMS.get(name, ("", "", ""))
         for value in (each for argument in node.arguments for each in _strings(argument)):
-            if form is not None and not form.fullmatch(value):
+            if form and not re.fullmatch(form, value):
                 yield f"`{name}` is never `'{value}'`: it is {noun}, such as `'{example}'`"
 
 
-_RESOURCE = (re.compile(r"[a-z0-9./-]*"), "a plural in lower case", "deployments")
-_KIND = (re.compile(r"(?:[A-Z]\w*)?"), "a kind", "Deployment")
-_GROUP = (re.compile(r"(?!v\d+$)[a-z0-9.-]*"), "a group without a version", "apps")
-_FORMS: Mapping[str, tuple[re.Pattern[str], str, str]] = {
+_RESOURCE = (r"[a-z0-9./-]*", "a plural in lower case", "deployments")
+_KIND = (r"(?:[A-Z]\w*)?", "a kind", "Deployment")
+_GROUP = (r"(?!v\d+$)[a-z0-9.-]*", "a group without a version", "apps")
+_FORMS: Mapping[str, tuple[str, str, str]] = {
     f"request.{whole}.{field}": form
     for field, form, wholes in (
         ("resource", _RESOURCE, ("resource", "requestResource")),

@@ -83,9 +83,11 @@ def ignored_rules(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
     upstream: k8s.io/api networking/v1 types.go
     """
     for document in manifests:
+        if document.data.get("kind") != "NetworkPolicy":
+            continue
         spec = document.data.get("spec")
         types = value_at(spec, ("policyTypes",))
-        if object_key(document.data).kind != "NetworkPolicy" or not isinstance(types, list):
+        if not isinstance(types, list):
             continue
         for field, name in (("ingress", "Ingress"), ("egress", "Egress")):
             if value_at(spec, (field,)) and types and name not in types:
@@ -93,10 +95,13 @@ def ignored_rules(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
                 yield warn(document, "KV364", text, ("spec", field))
 
 
+_ROLES = ("Role", "ClusterRole")
+
+
 def unknown_role_resources(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
     """KV163: a resource in the rules of a role that its groups do not have."""
     for document in manifests:
-        is_role = object_key(document.data).kind in {"Role", "ClusterRole"}
+        is_role = document.data.get("kind") in _ROLES
         for at, rule in _each(document.data, "rules") if is_role else ():
             groups, names = (rule.get(field) for field in ("apiGroups", "resources"))
             if not (isinstance(groups, list) and isinstance(names, list)):
