@@ -159,7 +159,7 @@ def _missing_of_request(
             what = f"the request is assumed to be a CREATE, not {' or '.join(map(str, names))}"
             remedy = f"pass --operation {names[0]}, in tests `operation: {names[0]}` in the row"
             return "request.operation", what, remedy
-    elif root and root[0] in _OF_REVIEWS and root[0] not in _values(scope):
+    elif root and root[0] in _OF_REVIEWS and not request.details and root[0] not in _values(scope):
         field, own = f"request.{root[0]}", ""
         if root[0] == "name":
             own = "; or read `request.object.metadata.name`"

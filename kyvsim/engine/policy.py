@@ -463,8 +463,9 @@ _NOT_FULFILLED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 def _ignored_exceptions(rule: CompiledRule, given: RuleInput) -> Iterator[str]:
     """Yield the exceptions that would apply, but have conditions that cannot be evaluated."""
     scope = given.scope.layer({}, rule.entries) if rule.entries else given.scope
-    for exception in rule.exceptions:
-        if exception.conditions and exception.matches(given.arrived or given.facts):
+    facts = given.arrived or given.facts
+    for exception in rule.find_exceptions(facts) if rule.find_exceptions else rule.exceptions:
+        if exception.conditions and exception.matches(facts):
             try:
                 exception.conditions(scope)
             except (ConditionError, QueryError) as error:

@@ -45,8 +45,8 @@ def resource_access(
         found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
         if not any(kind for _, kind in known):
             hints.append(
-                f"{api_version} has no resource `{resource}`: names of resources are plural and in "
-                "lowercase, such as `pods`"
+                f"{api_version} has no resource `{resource}`: check the version, and the name, "
+                "which is plural and in lowercase, such as `pods`"
             )
         elif not found:
             hints.append(

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.apply import render_document
@@ -582,6 +583,22 @@ def test_a_field_of_reviews_says_so(field, ends):
     start = "missing input: no AdmissionReview is given, and the rule reads `request."
     assert result.note.startswith(start)
     assert result.note.endswith(ends)
+
+
+def test_a_field_that_a_review_lacks_is_no_missing_review():
+    request = {
+        "uid": "1",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "CREATE",
+        "namespace": "shop",
+        "object": yaml.safe_load(POD),
+    }
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    policy = classic(deny("{{ request.subResource }}", "Equals", "a"))
+    result = result_for(policy, json.dumps(review))
+    assert result.status.value == "error"
+    assert "no AdmissionReview is given" not in result.note
 
 
 @pytest.mark.parametrize(

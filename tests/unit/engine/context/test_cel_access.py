@@ -83,7 +83,7 @@ def test_a_resource_that_cannot_exist_has_another_name():
     access = resource_access((CONTEXT, GIVEN), "", hints)
     assert access.get("v1", "secret", "one", "a") is None
     (hint,) = hints
-    assert hint.startswith("v1 has no resource `secret`: names of resources are plural")
+    assert hint.startswith("v1 has no resource `secret`: check the version, and the name")
 
 
 def test_images_are_known_from_a_context_file():
