@@ -224,6 +224,9 @@ def _failure(name: str, values: _Values) -> str:
     ]
     if len(own) != len(values) or not all(own):
         return ""
+    # Constants of another type are KV350.
+    if not all(_fits(one, types) for one, types in zip(values, function.arguments, strict=True)):
+        return ""
     # JMESPath has one type of numbers.
     given = [float(one) if isinstance(one, int) else one for one in values]
     fixed = [some if one is None else [one] for some, one in zip(own, given, strict=True)]
@@ -234,6 +237,11 @@ def _failure(name: str, values: _Values) -> str:
     return next((one for one in errors if any(text in one for text in constants)), errors[-1])
 
 
+def _fits(constant: Json, types: tuple[str, ...]) -> bool:
+    name = {str: "string", bool: "boolean", int: "number", float: "number"}.get(type(constant))
+    return constant is None or not {name, "any"}.isdisjoint(types)
+
+
 def _failures(function: Function, arguments: list[list[Json]]) -> list[str]:
     """Return the errors of calls with all of some arguments; none if one succeeds."""
     errors: dict[str, None] = {}
@@ -242,7 +250,7 @@ def _failures(function: Function, arguments: list[list[Json]]) -> list[str]:
             function.code(*given)
         except QueryError as error:
             errors[error.message] = None
-        except (ArithmeticError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             continue  # a sample of a type that the function does not check
         else:
             return []

@@ -163,7 +163,9 @@ def _misfits(
 
 
 _INDEXED = re.compile(r"([\w-]+)/\{\{\s*elementIndex(\d*)\s*\}\}")
-_PLAIN_LIST = re.compile(r"(?:[\w]+\.)*(\w+)(?:\[\])?(?:\s*\|\|\s*`\[\]`)?")
+_PLAIN_LIST = re.compile(
+    r"(?:request\.object|element\d*)\.(?:\w+\.)*(\w+)(?:\[\])?(?:\s*\|\|\s*`\[\]`)?"
+)
 _OTHER_ELEMENTS = re.compile(r"\[\?|\[\s*\w+\s*,|sort|reverse\(")
 
 
@@ -190,7 +192,7 @@ def _index_problem(name: str, over: str) -> str:
             "elements with `preconditions`"
         )
     plain = _PLAIN_LIST.fullmatch(over)
-    if plain and plain[1] != name and not plain[1].startswith("element"):
+    if plain and plain[1] != name:
         return f"the index is that of an element of `{plain[1]}`, and not of `{name}`"
     return ""
 

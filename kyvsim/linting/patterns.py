@@ -238,7 +238,8 @@ _FEW_BYTES = 1 << 20
 def few_bytes(value: object) -> str:
     """Return the mebibytes that are meant by an amount of bytes without unit, or ""."""
     is_number = isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
-    return f"{value}Mi" if is_number and 0 < int(str(value)) < _FEW_BYTES else ""
+    # Some test with 1 whether there is an amount at all.
+    return f"{value}Mi" if is_number and 1 < int(str(value)) < _FEW_BYTES else ""
 
 
 def _amount_problems(text: str, field: str, operand: str) -> Iterator[tuple[str, str, str]]:

@@ -351,7 +351,8 @@ def broken_variables(policy: Policy) -> Iterator[Diagnostic]:
         for path, text, kind in texts_of(rule):
             if kind in {TextKind.QUERY, TextKind.CEL}:
                 continue
-            is_bare = _BARE.fullmatch(text) and path[-1] not in {"key", "message"}
+            # Names of context entries may have dots.
+            is_bare = _BARE.fullmatch(text) and path[-1] not in {"key", "message", "name"}
             if is_bare and written_at(rule.tree, path) == text:  # and not a key of a map
                 meant = f"{{{{ {text} }}}}"
                 message = f"`{text}` is not a variable, but text: write `{meant}`"

@@ -135,6 +135,8 @@ def test_a_constant_that_means_something_else(remarks, expression, advice):
         "regex_replace_all('a', request.name, 'b')",
         "truncate(request.name, `5`)",
         "no_such_function('a', request.name)",
+        "label_match(request.object.metadata.labels, 'a')",
+        "round('a', request.object.data.digits)",
         "contains('a', request.name",
     ],
 )

@@ -183,6 +183,7 @@ def test_directives_of_strategic_merges(remarks, directive, text):
         ("request.object.spec.containers || `[]`", "/spec/containers/{{elementIndex}}/a", False),
         ("items(request.object.data, 'k', 'v')", "/spec/containers/{{elementIndex}}/a", False),
         ("request.object.spec.initContainers", "/spec/containers/0/image", False),
+        ("all_containers", "/spec/containers/{{elementIndex}}/image", False),
     ],
 )
 def test_the_index_of_another_list(remarks, over, path, found):

@@ -342,6 +342,8 @@ def test_clones_of_the_target(remarks, rule, found):
         ("[a-z]{2} {a} ${HOME}", ""),
         ("{{ request.name }}", ""),
         ("{{- request.name }}", ""),
+        ("request.object.metadata.name", "{{ request.object.metadata.name }}"),
+        ("the field request.object.metadata.name", ""),
     ],
 )
 def test_braces_of_variables(remarks, text, meant):
