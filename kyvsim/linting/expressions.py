@@ -93,7 +93,7 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
 
 def _same_or_empty(document: Document, one: Condition, operator: Operator) -> Iterator[Diagnostic]:
     """Yield that both sides of a condition are the same, or that it tests a field for ""."""
-    if one.value not in ("", one.key):
+    if one.value not in ("", one.key) or operator.name not in _INSTEAD:
         return
     name = _expression(one.key)
     if name and one.key == one.value:
@@ -101,7 +101,7 @@ def _same_or_empty(document: Document, one: Condition, operator: Operator) -> It
         if "request.object." in name:
             text = f"{text} (`request.oldObject` is the object before an update)"
         yield warn(document, "KV222", text, one.path)
-    elif one.value == "" and operator.name in _INSTEAD and _OPTIONAL.fullmatch(name):
+    elif one.value == "" and _OPTIONAL.fullmatch(name):
         path, meant = (*one.path, "key"), f"{name} || ''"
         text = f"a missing field is an error here, and not the empty string: write `{meant}`"
         changes = (change(document, ChangeKind.VALUE, path, f"{{{{ {meant} }}}}"),)
