@@ -169,7 +169,7 @@ _IN_LAYOUTS = re.compile(r"\d|Jan|Mon|PM|MST")
 
 def _other_meaning(name: str, values: _Values) -> str:
     """Return what a constant means that is valid, but not meant so; or ""."""
-    first, second = (*values, None, None)[:2]
+    first, second, third = (*values, None, None, None)[:3]
     if name in {"time_parse", "time_since"} and isinstance(first, str) and first:
         if not _IN_LAYOUTS.search(first):
             return (
@@ -181,7 +181,21 @@ def _other_meaning(name: str, values: _Values) -> str:
             f"`trim` removes each of the characters `{second}` from both ends, not this string: "
             f"write `trim_prefix(…, '{second}')`, or `regex_replace_all` for the end"
         )
+    elif name in {"starts_with", "ends_with"} and isinstance(second, str):
+        meant = second.rstrip("*") if name == "starts_with" else second.lstrip("*")
+        # Wildcards of hosts are part of their names: `*.example.com`.
+        if meant not in {"", second} and not meant.startswith("."):
+            return (
+                f"`{name}` has no wildcards, so `{second}` contains the character `*`: write "
+                f"`{meant}`, or `pattern_match('{second}', …)`"
+            )
+    elif name == "regex_replace_all" and isinstance(third, str) and _GROUP.search(third):
+        meant = _GROUP.sub(r"${\1}", third)
+        return f"`{third}` contains no group, but a backslash: write `{meant}`"
     return ""
+
+
+_GROUP = re.compile(r"\\(\d)")
 
 
 def _is_word(text: str) -> bool:

@@ -198,7 +198,10 @@ def _unknown(finding: SchemaFinding, shown: str) -> str:
         return f"unknown field `{shown}`: `{successor}` replaced it"
     if _MEANT.get(name) in finding.limit:
         return f"unknown field `{shown}`: did you mean `{_MEANT[name]}`?"
-    return f"unknown field `{shown}`{likely(name, finding.limit)}"
+    hint = likely(name, finding.limit)
+    if not hint and "matchLabels" in finding.limit:
+        hint = ": labels are in `matchLabels`"
+    return f"unknown field `{shown}`{hint}"
 
 
 def _unit_hint(finding: SchemaFinding) -> str:

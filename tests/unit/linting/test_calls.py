@@ -97,6 +97,9 @@ def test_a_call_that_fails_for_all_values(remarks, expression, reason):
         ("trim(request.namespace, 'team-')", "write `trim_prefix(…, 'team-')`"),
         ("time_parse('YYYY-MM-DD', request.object.data.day)", "write `2006-01-02`"),
         ("time_since('%Y-%m-%d', request.object.data.day, '')", "write `2006-01-02`"),
+        ("starts_with(element.image, 'ghcr.io/*')", "write `ghcr.io/`, or `pattern_match("),
+        ("ends_with(element.image, '*latest')", "write `latest`"),
+        (r"regex_replace_all('^a/(.*)$', element.image, 'b/\1')", "write `b/${1}`"),
     ],
 )
 def test_a_constant_that_means_something_else(remarks, expression, advice):
@@ -111,6 +114,9 @@ def test_a_constant_that_means_something_else(remarks, expression, advice):
         "contains('CREATE,UPDATE', request.operation)",
         "contains('{{ request.object.data.all }}', request.name)",
         "starts_with(element.image, 'docker.io/')",
+        "starts_with(element.host, '*.')",
+        "ends_with(element.host, '*.example.com')",
+        "regex_replace_all('^a/(.*)$', element.image, 'b/$1')",
         "starts_with('docker.io/library', 'docker.io')",
         "split('a,b,c', request.object.data.separator)",
         "split(request.object.data.names, ',')",
