@@ -511,7 +511,7 @@ def _known_names(env: Environment | None) -> tuple[str, ...]:
 def _remedy_for_variable(name: str, names: Mapping[str, str]) -> str:
     if name in names:
         return f"a variable only reads those above it: define `{name}` before it"
-    near = nearest(name, names, _NEAR)
+    near = nearest(name, names)
     meant = f"did you mean `variables.{near}`?" if near else f"they are {listed(names)}"
     return meant if names else "the policy has no `variables`"
 

@@ -178,7 +178,7 @@ def resource_problem(group: str, name: str) -> str:
     where = f"the group `{group}`" if group else "the core group"
     elsewhere = [its for (its, _), facts in every_kind().items() if facts.plural == name]
     if elsewhere:
-        core = 'the core group, `""`, below `/api/v1`'
+        core = 'the core group, below `/api/v1`, which is `""` in `apiGroups`'
         its_place = f"the group `{elsewhere[0]}`" if elsewhere[0] else core
         return f"{where} has no resource `{name}`: it is in {its_place}"
     plurals = {facts.plural for (its, _), facts in every_kind().items() if its == group}
