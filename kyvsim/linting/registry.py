@@ -12,6 +12,7 @@ from kyvsim.linting import (
     cel_mutations,
     cel_types,
     cel_validations,
+    descriptions,
     documents,
     expressions,
     fields,
@@ -87,7 +88,14 @@ CHECKS: Final = (
     ),
     _rules(fields.misspelt_annotations, KV224="policies.kyverno.io/titel: Teams"),
     _rules(rules.empty_conditions, KV347="conditions: []"),
-    _rules(rules.autogen_off, KV207="kinds: [Pod, Service]"),
+    _rules(
+        lambda policy: (
+            *rules.autogen_off(policy),
+            *descriptions.controllers_left_out(policy),
+        ),
+        KV207="kinds: [Pod, Service]",
+    ),
+    _rules(descriptions.understated_rules, KV391="^(ports):"),
     _cel(cel_matching.no_constraints, KV250="kind: ValidatingPolicy", KV255="objectSelector:"),
     _cel(cel_matching.no_conditions, KV256="kind: DeletingPolicy"),
     _cel(

@@ -1,0 +1,174 @@
+"""Checks of rules that do less than their own texts say.
+
+Only words that leave no doubt count, and none if the texts also contain the opposite.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.objects import Path, metadata
+from kyvsim.languages.classic.autogen import ANNOTATION
+from kyvsim.linting.traversal import nodes_of
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.policy.anchors import ADDITION, EQUALITY, EXISTENCE
+from kyvsim.policy.autogen import blocker_of, contains_pod
+from kyvsim.policy.images import AttestorSet
+from kyvsim.policy.rule import Generate
+from kyvsim.policy.tree import Condition, Deny, Pattern, PatternEntry, PatternLeaf, PatternMap
+from kyvsim.policy.visit import walk
+
+_Found: TypeAlias = tuple[Path, str]
+
+
+class _Claim(NamedTuple):
+    """What a text says, by its words; words of the second expression cancel it."""
+
+    words: str
+    unless: str = r"(?!)"
+
+    def is_in(self, text: str) -> bool:
+        found = re.search(rf"\b(?:{self.words})\b", text, re.IGNORECASE)
+        return bool(found) and not re.search(rf"\b(?:{self.unless})\b", text, re.IGNORECASE)
+
+
+_ONE_OF: Final = r"at least one|one of the|any of|either"
+_EACH: Final = _Claim("all|every|each|only", _ONE_OF)
+_NONE: Final = _Claim("no|none|must not|may not|not allowed|disallow|forbid(?:den)?", _ONE_OF)
+_REQUIRED: Final = _Claim(
+    r"must (?:be )?set|has to set|have to set|required|mandatory|is rejected|are rejected",
+    "if (?:it is )?(?:set|specified|present|defined)|when (?:set|specified|defined)",
+)
+_FORCED: Final = _Claim(
+    "forces?|forced|overwrit(?:e|es|ten)|overrid(?:e|es|den)|regardless|whatever",
+    "not (?:overwritten|overridden|replaced|forced)|without|unless|already|missing|absent|default",
+)
+_RESTORED: Final = _Claim(
+    "restored?|re-?created|reverted|kept in sync|stays? in sync|synchroni[sz]ed",
+    "(?:not|never) (?:be )?(?:restored|re-?created|reverted|kept|synchroni[sz]ed)",
+)
+_BOTH: Final = _Claim(
+    "both|(?:two|three) signatures|(?:all|each|every)(?: of the)? (?:signer|signature|key)s?",
+    "at least one|either",
+)
+_CONTROLLERS: Final = _Claim("deployments?|statefulsets?|daemonsets?|cronjobs?|replicasets?")
+_LIST: Final = re.compile(r"\[(?:\]|\*|\?)")
+"""A projection in JMESPath: its result is a list."""
+
+
+def understated_rules(policy: Policy) -> Iterator[Diagnostic]:
+    """KV391: a rule that does less than its name, its message or its description says."""
+    for rule in policy.rules:
+        said = _texts(policy, rule)
+        for path, text in (
+            *_patterns(rule, said),
+            *_conditions(rule, said),
+            *_other_parts(rule, said),
+        ):
+            yield warn(policy.document, "KV391", text, path)
+
+
+def controllers_left_out(policy: Policy) -> Iterator[Diagnostic]:
+    """KV207: a policy for Pods without autogen rules whose texts are about controllers, too."""
+    rules = [rule for rule in policy.rules if rule.tree.validate]
+    annotations = metadata(policy.document.data).get("annotations") or {}
+    named = annotations.get(ANNOTATION)
+    said = " ".join(_texts(policy, rule) for rule in rules)
+    subject = str(annotations.get("policies.kyverno.io/subject") or "")
+    if named == "none" or not (named or _CONTROLLERS.is_in(f"{said} {subject}")):
+        return
+    blocking = [(rule, blocker_of(rule.tree)) for rule in rules]
+    if not all(why for _, why in blocking) or not all(_is_about_pods(rule) for rule in rules):
+        return
+    for rule, why in blocking:
+        text = (
+            f"no rules are derived for Pod controllers, because {why}, although the policy is "
+            "about controllers, too: move the criterion to `preconditions`, or match the "
+            "controllers in a rule of their own"
+        )
+        yield warn(policy.document, "KV207", text, rule.path)
+
+
+def _is_about_pods(rule: Rule) -> bool:
+    matched = rule.tree.match.effective
+    return bool(matched) and all(len(one.kinds) == 1 and contains_pod(one.kinds) for one in matched)
+
+
+def _texts(policy: Policy, rule: Rule) -> str:
+    """Return what a rule says about itself; the description of a policy is about all its rules."""
+    annotations = metadata(policy.document.data).get("annotations") or {}
+    about = [str(annotations.get(f"policies.kyverno.io/{name}") or "") for name in _ABOUT]
+    message = rule.tree.validate.message if rule.tree.validate else ""
+    own = [rule.name.replace("-", " "), message or ""]
+    return " ".join([*own, *(about if len(policy.rules) == 1 else ())])
+
+
+_ABOUT: Final = ("title", "description")
+
+
+def _patterns(rule: Rule, said: str) -> Iterator[_Found]:
+    validate, mutate = rule.tree.validate, rule.tree.mutate
+    requires, checks_each, replaces = (claim.is_in(said) for claim in (_REQUIRED, _EACH, _FORCED))
+    for entry in _entries(validate.pattern if validate else None):
+        problem = ""
+        if entry.anchor == EXISTENCE and checks_each:
+            problem = "is fulfilled by one element, although the rule is about all"
+        elif entry.anchor == EQUALITY and requires and _has_required_field(entry):
+            problem = "is only checked if it is set, although the rule requires it"
+        if problem:
+            yield entry.path, f"`{entry.text}` {problem}: write `{entry.key}`"
+    for entry in _entries(mutate.patch_strategic_merge if mutate else None):
+        if entry.anchor == ADDITION and replaces:
+            problem = "keeps a value that is set, although the rule replaces it"
+            yield entry.path, f"`{entry.text}` {problem}: write `{entry.key}`"
+
+
+def _entries(pattern: Pattern | None) -> Iterator[PatternEntry]:
+    parts = walk(pattern.root) if pattern else ()
+    return (one for one in parts if isinstance(one, PatternEntry))
+
+
+def _has_required_field(entry: PatternEntry) -> bool:
+    inside = entry.value
+    return isinstance(inside, PatternMap) and any(
+        one.anchor is None and isinstance(one.value, PatternLeaf) for one in inside.entries
+    )
+
+
+_WHOLE: Final = {
+    "AllNotIn": (_EACH, "none of the values is in the list", "AnyNotIn"),
+    "AllIn": (_NONE, "all of the values are in the list", "AnyIn"),
+}
+
+
+def _conditions(rule: Rule, said: str) -> Iterator[_Found]:
+    denials = (node for node in nodes_of(rule) if isinstance(node, Deny))
+    for one in chain.from_iterable(map(walk, denials)):
+        if not isinstance(one, Condition) or one.operator not in _WHOLE:
+            continue
+        claim, when, instead = _WHOLE[one.operator]
+        if isinstance(one.key, str) and _LIST.search(one.key) and claim.is_in(said):
+            text = f"`{one.operator}` only denies if {when}: write `{instead}` if one is enough"
+            yield (*one.path, "operator"), text
+
+
+def _other_parts(rule: Rule, said: str) -> Iterator[_Found]:
+    for node in nodes_of(rule):
+        if isinstance(node, Generate) and not node.synchronize and _RESTORED.is_in(said):
+            text = "generated objects stay as users leave them without `synchronize: true`"
+            yield (*node.path, *(() if node.synchronize is None else ("synchronize",))), text
+        elif (
+            isinstance(node, AttestorSet)
+            and 0 < (node.required or 0) < len(node.entries)
+            and _BOTH.is_in(said)
+        ):
+            yield (
+                (*node.path, "count"),
+                (
+                    f"`count: {node.required}` accepts images with {node.required} of "
+                    f"{len(node.entries)} signatures: without `count`, all have to sign"
+                ),
+            )
