@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
+from kyvsim.cel.nodes import Loop, Node, children
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Path, metadata
 from kyvsim.languages.classic.autogen import ANNOTATION
+from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
@@ -50,6 +52,10 @@ _RESTORED: Final = _Claim(
     "restored?|re-?created|reverted|kept in sync|stays? in sync|synchroni[sz]ed",
     "(?:not|never) (?:be )?(?:restored|re-?created|reverted|kept|synchroni[sz]ed)",
 )
+_EXISTING: Final = _Claim(
+    "existing (?:namespaces|objects|resources)|exist already|already exist(?:ing)?",
+    "new|not|unless|if|when|only",
+)
 _BOTH: Final = _Claim(
     "both|(?:two|three) signatures|(?:all|each|every)(?: of the)? (?:signer|signature|key)s?",
     "at least one|either",
@@ -66,9 +72,45 @@ def understated_rules(policy: Policy) -> Iterator[Diagnostic]:
         for path, text in (
             *_patterns(rule, said),
             *_conditions(rule, said),
-            *_other_parts(rule, said),
+            *_other_parts(policy, rule, said),
         ):
             yield warn(policy.document, "KV391", text, path)
+
+
+def understated_cel_policies(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV391: a policy in CEL that does less than its name, its messages or its description say."""
+    said, spec = _about(policy.policy), policy.spec
+    for one in policy.expressions:
+        loop = one.root
+        if not one.is_test or not isinstance(loop, Loop) or loop.kind != "exists":
+            continue
+        message = spec.validations[int(one.path[2])].message
+        if _reads_object(loop.source) and _EACH.is_in(f"{said} {message}"):
+            text = "`exists` needs one element, although the policy is about all: write `all`"
+            yield policy.warn("KV391", text, one.path)
+    if policy.kind == "GeneratingPolicy":
+        for claim, done, text in (
+            (
+                _RESTORED,
+                spec.evaluation.synchronize,
+                _UNSYNCHRONIZED % "evaluation.synchronize.enabled: true",
+            ),
+            (
+                _EXISTING,
+                spec.evaluation.generate_existing,
+                _ONLY_NEW % "evaluation.generateExisting.enabled: true",
+            ),
+        ):
+            if not done and claim.is_in(said):
+                yield policy.warn("KV391", text, ("spec", "evaluation"))
+
+
+def _reads_object(node: Node) -> bool:
+    return is_name(node, "object") or any(map(_reads_object, children(node)))
+
+
+_UNSYNCHRONIZED: Final = "without `%s`, generated objects stay as users leave them"
+_ONLY_NEW: Final = "without `%s`, nothing is generated for the objects that exist already"
 
 
 def controllers_left_out(policy: Policy) -> Iterator[Diagnostic]:
@@ -99,14 +141,15 @@ def _is_about_pods(rule: Rule) -> bool:
 
 def _texts(policy: Policy, rule: Rule) -> str:
     """Return what a rule says about itself; the description of a policy is about all its rules."""
-    annotations = metadata(policy.document.data).get("annotations") or {}
-    about = [str(annotations.get(f"policies.kyverno.io/{name}") or "") for name in _ABOUT]
     message = rule.tree.validate.message if rule.tree.validate else ""
-    own = [rule.name.replace("-", " "), message or ""]
-    return " ".join([*own, *(about if len(policy.rules) == 1 else ())])
+    own = f"{rule.name.replace('-', ' ')} {message or ''}"
+    return f"{own} {_about(policy)}" if len(policy.rules) == 1 else own
 
 
-_ABOUT: Final = ("title", "description")
+def _about(policy: Policy) -> str:
+    annotations = metadata(policy.document.data).get("annotations") or {}
+    parts = (annotations.get(f"policies.kyverno.io/{name}") for name in ("title", "description"))
+    return " ".join([policy.name.replace("-", " "), *(str(one) for one in parts if one)])
 
 
 def _patterns(rule: Rule, said: str) -> Iterator[_Found]:
@@ -155,11 +198,21 @@ def _conditions(rule: Rule, said: str) -> Iterator[_Found]:
             yield (*one.path, "operator"), text
 
 
-def _other_parts(rule: Rule, said: str) -> Iterator[_Found]:
+def _generates_existing(policy: Policy) -> bool:
+    names = ("generateExisting", "generateExistingOnPolicyUpdate")
+    return any(policy.spec.get(name) for name in names)
+
+
+def _other_parts(policy: Policy, rule: Rule, said: str) -> Iterator[_Found]:
     for node in nodes_of(rule):
-        if isinstance(node, Generate) and not node.synchronize and _RESTORED.is_in(said):
-            text = "generated objects stay as users leave them without `synchronize: true`"
-            yield (*node.path, *(() if node.synchronize is None else ("synchronize",))), text
+        if isinstance(node, Generate):
+            if not node.synchronize and _RESTORED.is_in(said):
+                place = () if node.synchronize is None else ("synchronize",)
+                yield (*node.path, *place), _UNSYNCHRONIZED % "synchronize: true"
+            if not (node.generate_existing or _generates_existing(policy)) and (
+                _EXISTING.is_in(said)
+            ):
+                yield node.path, _ONLY_NEW % "generateExisting: true"
         elif (
             isinstance(node, AttestorSet)
             and 0 < (node.required or 0) < len(node.entries)

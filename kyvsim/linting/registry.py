@@ -143,6 +143,7 @@ CHECKS: Final = (
         KV248="expression: oldObject.spec.type != 'LoadBalancer'",
     ),
     _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
+    _cel(descriptions.understated_cel_policies, KV391="^(ports):"),
     _expressions(cel_logic.unreadable_texts, KV350='key: "{{ request.object.spec.ports.port }}"'),
     _expressions(cel_logic.loose_texts, KV360="matches('Cluster.*')"),
     _expressions(cel_logic.opposite_defaults, KV361="orValue(false)"),
