@@ -66,6 +66,8 @@ _ON_LISTS = frozenset(
 _EQUALITIES = frozenset({"eq", "ne"})
 _BOOLEAN = Type(BOOLEAN)
 _ANY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_DURATION = "duration"
+"""The scalar of the results of functions that are durations, such as `24h0m0s`."""
 _ORDERING = frozenset({"max", "min", "sort", "max_by", "min_by", "sort_by"})
 _ORDERS = ("Greater", "Less")
 _OF_BYTES = re.compile(r"\b(?:memory|storage)\b[^.]*$")
@@ -278,6 +280,8 @@ class _Reader(NamedTuple):
                     f"{noun_of(types)}"
                 )
                 self.problems.append(("KV350", text))
+        if function.name in {"time_since", "time_diff"}:
+            return (Type(_DURATION),)
         if function.returns == ("array",):
             return (_list_of(DEDUCED),)
         return _BY_NAME.get(function.returns[0], ()) if len(function.returns) == 1 else ()
@@ -328,7 +332,7 @@ def _of_literal(value: Json) -> _Types:
 def _names_of(one: Type) -> Iterator[str]:
     """Yield the names that functions use for the values of a type."""
     names = {STRING: ["string"], NUMERIC: ["number"], BOOLEAN: ["boolean"], "": []}
-    names |= {ENCODED: ["string"], TIME: ["string"]}
+    names |= {ENCODED: ["string"], TIME: ["string"], _DURATION: ["string"]}
     yield from names.get(one.scalar, ["string", "number", "boolean"])
     if one.sequence:
         yield "array"
@@ -618,6 +622,8 @@ def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
     text = f"the key is {noun_of(found)}"
     if _are_operations(found):
         return f"the rule only matches {listed(found[0].values)}"
+    if {one.scalar for one in found} == {_DURATION}:
+        return "the key is a duration: write a value with a unit, such as `30s` or `720h`"
     if {one.scalar for one in found} == {TIME}:
         return "the key is a time: for an age, compare `time_since('', …, '')`"
     if any(one.sequence and resolve(one.sequence.element).sequence for one in found):
@@ -631,6 +637,13 @@ def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
     if isinstance(value, str) and all(one == _BOOLEAN for one in found):
         return f"{text} (write `{value}` without quotes)"
     return text
+
+
+_OF_SCALARS: Mapping[str, tuple[Json, ...]] = {
+    TIME: ("2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"),
+    _DURATION: ("0s", "1s", "1h0m0s", "240000h0m0s", "-240000h0m0s"),
+}
+"""Values of scalars that show whether a comparison can have both results."""
 
 
 def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
@@ -648,8 +661,8 @@ def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
             samples += numbers
         elif one.scalar == BOOLEAN and not one.mapping:
             samples += [True, False]
-        elif one.scalar == TIME and not has_wildcard("".join(map(str, values))):
-            samples += ["2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"]
+        elif one.scalar in _OF_SCALARS and not has_wildcard("".join(map(str, values))):
+            samples += [*_OF_SCALARS[one.scalar], *values]
         elif _are_operations((one,)) and len(one.values) < len(_ANY_OPERATION):
             samples += one.values
         elif one.sequence and (inner := resolve(one.sequence.element)).sequence:

@@ -277,3 +277,22 @@ def test_users_have_types(remarks, expression, operator, value, codes):
     rule = denied(f"{{{{ {expression} }}}}", value, operator)
     reported = remarks(lambda policy: typed_expressions([policy], {}), rule)
     assert [code for code, _, _ in reported] == codes
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "codes"),
+    [
+        ("GreaterThan", "30", ["KV222"]),
+        ("GreaterThan", "720h", []),
+        ("GreaterThan", 30, []),
+        ("DurationGreaterThan", "1h", []),
+        ("Equals", "24h0m0s", []),
+        ("GreaterThan", "{{ request.object.metadata.labels.age }}", []),
+    ],
+)
+def test_durations_in_conditions(remarks, operator, value, codes):
+    age = "time_since('', request.object.metadata.creationTimestamp, '')"
+    rule = denied(f"{{{{ {age} }}}}", value, operator)
+    reported = remarks(lambda policy: typed_expressions([policy], {}), rule)
+    assert [code for code, _, _ in reported] == codes
+    assert all("such as `30s` or `720h`" in text for _, _, text in reported)
