@@ -536,8 +536,8 @@ def _remedy(what: str, written: str, names: Mapping[str, str], env: Environment 
         return "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"
     if "Syntax error" in what and re.search(r"\bnot\s", written):
         return "CEL has `!` instead of `not`"
-    if dashed := re.search(r"\bvariables\.\w+-\w+", written):
-        return f"`{dashed[0]}` is a subtraction: name the variable without `-`"
+    if dashed := re.search(r"\b(?:variables|attestors|attestations|images)\.\w+-\w+", written):
+        return f"`{dashed[0]}` is a subtraction: name it without `-`"
     if "undeclared reference" in what:
         near = nearest(word, (*_LOOP_NAME.findall(written), *_known_names(env)), _NEAR)
         return _ONLY_NATIVE.get(word, f"did you mean `{near}`?" if near else "")

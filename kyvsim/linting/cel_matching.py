@@ -232,6 +232,21 @@ def scanned_users(policy: CelPolicy) -> Iterator[Diagnostic]:
 _CONTROLLERS = ("deployments", "daemonsets", "replicasets", "statefulsets", "jobs", "cronjobs")
 
 
+def denials_without_admission(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV392: actions on requests of a policy that only scans evaluate.
+
+    upstream: pkg/controllers/webhook/controller.go
+    """
+    spec = policy.spec
+    actions = [one for one in spec.validation_actions if one != "Audit"]
+    if spec.evaluation.admission is False and actions:
+        text = (
+            f"{listed(actions)} has no effect: without `evaluation.admission` the policy is only "
+            "evaluated in scans (write `Audit`, or enable it)"
+        )
+        yield policy.warn("KV392", text, ("spec", "validationActions"))
+
+
 def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV245: subresources matched besides Pods, KV246: an autogen setting without effect.
 

@@ -4,7 +4,7 @@ Only words that leave no doubt count, and none if the texts also contain the opp
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
@@ -181,7 +181,7 @@ def _has_required_field(entry: PatternEntry) -> bool:
     )
 
 
-_WHOLE: Final = {
+_WHOLE: Mapping[str, tuple[_Claim, str, str]] = {
     "AllNotIn": (_EACH, "none of the values is in the list", "AnyNotIn"),
     "AllIn": (_NONE, "all of the values are in the list", "AnyIn"),
 }

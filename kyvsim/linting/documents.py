@@ -1,6 +1,6 @@
 """Checks of documents: deprecated versions, duplicates and expired exceptions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from kyvsim.engine.compile.compiled import warn
@@ -126,6 +126,31 @@ _FIELDS = 5
 
 def _noun(kind: str) -> str:
     return "object" if kind == "CronJob" else "policy"
+
+
+def refused_contexts(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV393: a context entry for which a cluster rejects a cleanup policy.
+
+    upstream: api/kyverno/v2/cleanup_policy_types.go `ValidateContext`
+    """
+    for document in documents:
+        spec = document.data.get("spec")
+        is_cleanup = text_field(document.data, "kind") in {"CleanupPolicy", "ClusterCleanupPolicy"}
+        context = spec.get("context") if is_cleanup and spec.__class__ is dict else None
+        for index, entry in enumerate(context if context.__class__ is list else ()):
+            for name, advice in _REFUSED.items():
+                if name in (entry or ()):
+                    text = (
+                        f"a cluster rejects the policy: `{name}` is not allowed in the context of "
+                        f"cleanup policies ({advice})"
+                    )
+                    yield warn(document, "KV393", text, ("spec", "context", index, name))
+
+
+_REFUSED: Mapping[str, str] = {
+    "configMap": "read it with `apiCall`",
+    "imageRegistry": "only API calls, GlobalContextEntries and variables are",
+}
 
 
 def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:

@@ -286,6 +286,28 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
             if elements:
                 text = f"the elements of the list have no field `{key}` here{hint}"
             yield warn(policy.document, "KV225", text, path)
+        if not elements and rule.tree.validate and pattern is rule.tree.validate.pattern:
+            for path, text in _missing_in_some(pattern, rule.tree.match, find, kinds):
+                yield warn(policy.document, "KV225", text, path)
+
+
+def _missing_in_some(
+    pattern: Pattern, match: MatchBlock, find: FindType, kinds: KindTable
+) -> Iterator[tuple[Path, str]]:
+    """Yield the required fields of a pattern that some of the matched kinds do not have."""
+    texts = dict.fromkeys(text for one in match.filters for text in one.kinds)
+    unknown = {
+        text: {path for path, _ in unknown_parts(pattern.root, types)}
+        for text in texts
+        if (types := tuple(_types_of(text, find, kinds)))
+    }
+    for kind, paths in unknown.items():
+        for path in paths:
+            is_required = all("(" not in str(step) for step in path)
+            if is_required and not all(path in other for other in unknown.values()):
+                name = parse_kind_selector(kind).kind
+                text = f"a {name} has no field `{path[-1]}` here, so the rule fails for each"
+                yield path, f"{text}: match {name} in a rule of its own"
 
 
 def unfitting_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str, str]]:

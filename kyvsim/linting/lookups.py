@@ -357,6 +357,15 @@ def unusable_keys(policy: Policy) -> Iterator[Diagnostic]:
                     yield warn(policy.document, "KV353", problem, (*one.path, field))
 
 
+_OF_SUBJECTS = re.compile(r"/\.github/workflows/|@refs/|^[^/]+@")
+"""Parts of the identities of workflows and of people, which URLs of issuers do not have."""
+_ISSUERS = frozenset(
+    {"https://token.actions.githubusercontent.com", "https://gitlab.com"}
+    | {"https://accounts.google.com", "https://github.com/login/oauth"}
+    | {"https://oauth2.sigstore.dev/auth", "https://login.microsoftonline.com"}
+)
+
+
 def _form_problems(one: Node) -> Iterator[tuple[str, str, str]]:
     """Yield field, text and problem of keys and identities."""
     if isinstance(one, Keys):
@@ -378,10 +387,17 @@ def _form_problems(one: Node) -> Iterator[tuple[str, str, str]]:
                 yield field, text, problem
     elif isinstance(one, Rekor) and one.url and "://" not in one.url:
         yield "url", one.url, f"this is not a URL: write `https://{one.url}`"
-    elif isinstance(one, Keyless):
-        text = one.issuer
-        if text and "://" not in text and not text.startswith("*"):
-            yield "issuer", text, f"issuers are URLs: write `https://{text}`"
+    elif isinstance(one, Keyless) and (problem := _issuer_problem(one)):
+        yield "issuer", one.issuer, problem
+
+
+def _issuer_problem(one: Keyless) -> str:
+    issuer = one.issuer
+    if _OF_SUBJECTS.search(issuer) or one.subject.rstrip("/") in _ISSUERS:
+        return "this is the identity of a signer, and `subject` the issuer: swap them"
+    if issuer and "://" not in issuer and not issuer.startswith("*"):
+        return f"issuers are URLs: write `https://{issuer}`"
+    return ""
 
 
 def _reference_problem(text: str) -> str:

@@ -52,6 +52,27 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
                     yield _at_text(policy, patch, path, "KV330", problem)
 
 
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+
+
+def unknown_operations(policy: Policy) -> Iterator[Diagnostic]:
+    """KV326: an operation that JSON patches do not have, in a loop, whose patch is not checked.
+
+    upstream: pkg/engine/mutate, which reports it for each object
+    """
+    for rule in policy.rules:
+        own = rule.tree.mutate.patches_json6902 if rule.tree.mutate else None
+        for patch in json_patches(rule.tree):
+            for name, path in patch_operations(patch.text) if patch is not own else ():
+                if name not in _OPERATIONS and "{{" not in name:
+                    near = nearest(name, _OPERATIONS, 0.5)
+                    hint = (
+                        f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS, 6)}"
+                    )
+                    text = f"`{name}` is not an operation of JSON patches: {hint}"
+                    yield _at_text(policy, patch, path, "KV326", text)
+
+
 def unreadable_json(policy: Policy) -> Iterator[Diagnostic]:
     """KV348: a JSON patch that begins with `[` and is not JSON, so it cannot be applied.
 

@@ -222,6 +222,12 @@ def _name_problems(text: str, field: str, atom: Comparison) -> Iterator[tuple[st
     elif name == "image" and sign in {"", "!"} and is_no_image(operand):
         examples = f"write `{sign}*:latest` for a tag, `{sign}ghcr.io/*` for a registry"
         yield "KV308", f"no image is `{operand}`: {examples}", ""
+    elif " " in operand and not operand.strip("* "):
+        problem = (
+            f"in `{text}` each `*` is a wildcard, so it is about every text with a space: compare "
+            "it in JMESPath"
+        )
+        yield "KV309", problem, ""
     elif sign == "!" and operand == "*" and name == field:  # not of a field that may be missing
         advice = f"for a field that must be missing, write `X({name}): null`"
         yield "KV308", f"no value satisfies `!*`, and neither does a missing one: {advice}", ""

@@ -96,6 +96,8 @@ CHECKS: Final = (
         KV207="kinds: [Pod, Service]",
     ),
     _rules(descriptions.understated_rules, KV391="^(ports):"),
+    _rules(rules.denials_without_admission, KV392="validationActions: [Deny]"),
+    _cel(cel_matching.denials_without_admission, KV392="validationActions: [Deny]"),
     _cel(cel_matching.no_constraints, KV250="kind: ValidatingPolicy", KV255="objectSelector:"),
     _cel(cel_matching.no_conditions, KV256="kind: DeletingPolicy"),
     _cel(
@@ -215,6 +217,7 @@ CHECKS: Final = (
         KV163="resources: [service]",
         KV335="urlPath: /api/v1/configmap",
     ),
+    _documents(lambda given: documents.refused_contexts(given.documents), KV393="- name: settings"),
     *RUN_CHECKS,
     _files(
         lambda given: (
@@ -365,7 +368,10 @@ CHECKS: Final = (
     ),
     _rules(patches.indexes_of_other_lists, KV357="/spec/ports/{{elementIndex}}/name"),
     _rules(rules.loops_without_element, KV358="list: request.object.spec.ports"),
-    _rules(patches.unknown_directives, KV326='op: "set"'),
+    _rules(
+        lambda policy: (*patches.unknown_directives(policy), *patches.unknown_operations(policy)),
+        KV326='op: "set"',
+    ),
     _rules(patches.names_without_anchor, KV331='name: "*"'),
     _rules(requests.clones_of_themselves, KV354="clone:"),
     _rules(requests.broken_variables, KV355='owner: "{{ request.object.metadata.name }"'),

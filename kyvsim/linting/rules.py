@@ -141,6 +141,24 @@ def loops_without_element(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV358", text, (*loop.path, "list"))
 
 
+def denials_without_admission(policy: Policy) -> Iterator[Diagnostic]:
+    """KV392: rules that shall deny requests, in a policy that only scans evaluate.
+
+    upstream: pkg/controllers/webhook/controller.go
+    """
+    if policy.spec.get("admission") is not False:
+        return
+    for rule in policy.rules:
+        validate = rule.tree.validate
+        action = (validate and validate.failure_action) or policy.tree.validation_failure_action
+        if validate and str(action).lower() == "enforce":
+            text = (
+                "`Enforce` has no effect: with `admission: false` the policy is only evaluated in "
+                "scans (write `Audit`, or enable it)"
+            )
+            yield warn(policy.document, "KV392", text, validate.path)
+
+
 def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
     """KV207: a rule that disables autogen for the whole policy.
 

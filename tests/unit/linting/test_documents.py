@@ -8,6 +8,7 @@ from kyvsim.linting.documents import (
     duplicate_names,
     expired_exceptions,
     manifest_problems,
+    refused_contexts,
     unreadable_schedules,
 )
 from kyvsim.load.edits import with_edits
@@ -138,3 +139,19 @@ def test_lint_of_a_manifest(tmp_path):
     crd = tmp_path / "crd.yaml"
     crd.write_text("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n")
     assert [one.code for one in lint([str(crd)]).diagnostics] == ["KV011"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "reported"),
+    [
+        ("CleanupPolicy", {"name": "a", "configMap": {"name": "b"}}, True),
+        ("ClusterCleanupPolicy", {"name": "a", "imageRegistry": {"reference": "b"}}, True),
+        ("CleanupPolicy", {"name": "a", "apiCall": {"urlPath": "/api/v1/pods"}}, False),
+        ("CleanupPolicy", None, False),
+        ("ClusterPolicy", {"name": "a", "configMap": {"name": "b"}}, False),
+    ],
+)
+def test_contexts_of_cleanup_policies(kind, entry, reported):
+    one = document(kind=kind)
+    one.data["spec"] = {"context": [entry]}
+    assert [found.code for found in refused_contexts([one])] == ["KV393"] * reported

@@ -4,6 +4,7 @@ from kyvsim.engine.match import CRITERIA
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.linting.rules import (
     autogen_off,
+    denials_without_admission,
     empty_conditions,
     loops_without_element,
     never_matches,
@@ -177,3 +178,17 @@ def each_denies(key, **more):
 )
 def test_loops_that_do_not_use_their_elements(remarks, rule, found):
     assert [code for code, *_ in remarks(loops_without_element, rule)] == found
+
+
+@pytest.mark.parametrize(
+    ("spec", "reported"),
+    [
+        ({"admission": False}, True),
+        ({"admission": True}, False),
+        ({"admission": False, "validationFailureAction": "Audit"}, False),
+    ],
+)
+def test_what_is_not_evaluated_for_requests_denies_none(remarks, spec, reported):
+    spec = {"validationFailureAction": "Enforce", **spec}
+    found = remarks(denials_without_admission, {}, **spec)
+    assert [code for code, _, _ in found] == ["KV392"] * reported

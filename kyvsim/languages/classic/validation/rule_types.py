@@ -76,7 +76,9 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
             return
         for place, target in _targets(generate):
             for text in _problems(target, subject.policy, cluster_wide):
-                yield subject.error(target.path, "KV129", f"{subject.text_path}{place}.{text}")
+                error = subject.error(target.path, "KV129", f"{subject.text_path}{place}.{text}")
+                note = next((note for sign, note in _NOTES if sign in text), "")
+                yield error._replace(excerpt=(f"note: {note}",)) if note else error
 
     return check
 
@@ -99,6 +101,14 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     if target.kind in subject.rule.tree.match.own.kinds:
         text = "generation kind and match resource kind should not be the same"
         yield subject.error((*target.path, "kind"), "KV130", text)
+
+
+_NOTES = (
+    ("mixed scope", "clone namespaced and cluster-wide kinds in rules of their own"),
+    ("can not be empty", "a generate rule names the apiVersion, kind and name of its object"),
+    ("must not be set for a cluster-wide", "remove `namespace`"),
+    ("must be set for a namespaced", "add `namespace`"),
+)
 
 
 def _problems(
