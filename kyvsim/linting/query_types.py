@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.conditions.operators import Operator
-from kyvsim.jmespath.functions import function_named
+from kyvsim.jmespath.functions import Function, function_named
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
@@ -157,12 +157,12 @@ class _Reader(NamedTuple):
                 return self._chain(parts, here)
             case "function_expression":
                 return self._call(tree, parts, here)
+            case "multi_select_list" | "multi_select_dict" | "or_expression":
+                return self._combined(tree["type"], parts, here)
         found = [self.types(part, here) for part in parts[:1]]
         if tree["type"] in _ON_LISTS:
             return self._of_list(tree["type"], parts, found[0])
         found += [self.types(part, here) for part in parts[1:]]
-        if tree["type"] == "or_expression":
-            return (*found[0], *found[1]) if all(found) else ()
         if tree["type"] == "comparator":
             self._compare(tree, found, parts, here)
         # Comparisons of values that have no order are null.
@@ -180,6 +180,17 @@ class _Reader(NamedTuple):
         for part in others:
             here = self.types(part, here)
         return here
+
+    def _combined(self, kind: str, parts: list[Tree], here: _Types) -> _Types:
+        """Return the types of a multi-select, or of a value with a default."""
+        if kind == "multi_select_dict":
+            fields = [(one["value"], self.types(one["children"][0], here)) for one in parts]
+            return (_map_of({name: _single(types) for name, types in fields}),)
+        found = [self.types(one, here) for one in parts]
+        if kind == "multi_select_list":
+            return tuple(map(_list_of, _either(found))) or (_list_of(DEDUCED),)
+        default = parts[1]["value"] if parts[1]["type"] == "literal" else None
+        return found[0] if _is_empty_of(found[0], default) else _either(found)
 
     def _of_list(self, kind: str, parts: list[Tree], owner: _Types) -> _Types:
         """Return the types of an index, a slice or a projection of a value."""
@@ -246,7 +257,8 @@ class _Reader(NamedTuple):
             nouns = f"{noun_of(found[0])} and {noun_of(found[1])}"
             result = "are never equal" if tree["value"] in _EQUALITIES else "cannot be compared"
             if not any(part["type"] == "function_expression" for part in parts):  # see KV304
-                self.problems.append(("KV350", f"{nouns} {result}: `{self._written(tree)}`"))
+                text = f"{nouns} {result}: `{self._written(tree)}`{_unquoted(found)}"
+                self.problems.append(("KV350", text))
             return
         for types, other in (found, found[::-1]):
             values = {value for one in other for value in one.values}
@@ -280,11 +292,7 @@ class _Reader(NamedTuple):
                     f"{noun_of(types)}"
                 )
                 self.problems.append(("KV350", text))
-        if function.name in {"time_since", "time_diff"}:
-            return (Type(_DURATION),)
-        if function.returns == ("array",):
-            return (_list_of(DEDUCED),)
-        return _BY_NAME.get(function.returns[0], ()) if len(function.returns) == 1 else ()
+        return _of_result(function, found, tuple(elements), by)
 
     def _form_problem(self, name: str, part: Tree, types: _Types) -> str:
         """Return why a function does something else to amounts or encoded data, or ""."""
@@ -307,6 +315,37 @@ class _Reader(NamedTuple):
         if forms == {ENCODED} and name in _DECODING:
             return f"the data of a Secret is in base64: write `{name}(base64_decode({written}))`"
         return ""
+
+
+def _either(found: Iterable[_Types]) -> _Types:
+    """Return the types of a value that is one of several; () if those of one are unknown."""
+    given = tuple(found)
+    every: list[Type] = []
+    for one in (one for types in given for one in types):
+        if one not in every:  # types have no hash
+            every.append(one)
+    return tuple(every) if all(given) else ()
+
+
+def _single(types: _Types) -> TypeRef:
+    return types[0] if types and all(one == types[0] for one in types) else DEDUCED
+
+
+def _is_empty_of(types: _Types, default: Json) -> bool:
+    """Return whether a default is an empty list or map, in place of a value of some types."""
+    if default == {}:
+        return bool(types) and all(one.mapping for one in types)
+    return default == [] and bool(types) and all(one.sequence for one in types)
+
+
+def _unquoted(found: list[_Types]) -> str:
+    """Return how to write the string of a comparison as a boolean or number; "" if it is none."""
+    kind = next((one.scalar for types in found for one in types if one.scalar != STRING), "")
+    for value in (value for types in found for one in types for value in one.values):
+        is_meant = value in {"true", "false"} if kind == BOOLEAN else value.isdecimal()
+        if is_meant:
+            return f" (write `{value}` in backticks instead of quotes)"
+    return ""
 
 
 def _is_text(types: _Types) -> bool:
@@ -345,6 +384,31 @@ def noun_of(types: Iterable[Type]) -> str:
     names = {name for one in types for name in _names_of(one)}
     nouns = {"array": "a list", "object": "a map"}
     return " or ".join(nouns.get(one, f"a {one}") for one in sorted(names))
+
+
+def _of_result(
+    function: Function, found: list[_Types], elements: _Types, by: Mapping[int, _Types]
+) -> _Types:
+    """Return the types of the result of a function.
+
+    `elements` are the types in its lists, `by` those of the results of its expressions.
+    """
+    match function.name:
+        case "sort" | "sort_by" if all(one.sequence for one in found[0]):
+            return found[0]
+        case "max_by" | "min_by":
+            return elements
+        case "map":
+            return tuple(map(_list_of, by.get(0, ()))) or (_list_of(DEDUCED),)
+        case "not_null":
+            return _either(found)
+        case "split" | "keys":
+            return (_list_of(Type(STRING)),)
+        case "time_since" | "time_diff":
+            return (Type(_DURATION),)
+    if function.returns == ("array",):
+        return (_list_of(DEDUCED),)
+    return _BY_NAME.get(function.returns[0], ()) if len(function.returns) == 1 else ()
 
 
 class _RuleTypes(NamedTuple):
@@ -402,9 +466,11 @@ class _RuleTypes(NamedTuple):
     def _entry(self, entry: ContextEntry) -> _Types:
         base = self.base(entry)
         query = "" if isinstance(entry, ConfigMapEntry) else entry.jmes_path
-        if isinstance(entry, ApiCallEntry | VariableEntry) and entry.default is not None:
-            return ()
-        return self.read(query, base)[0] if query and "{{" not in query else base
+        found = self.read(query, base)[0] if query and "{{" not in query else base
+        default = entry.default if isinstance(entry, ApiCallEntry | VariableEntry) else None
+        if default is None or _is_empty_of(found, default):
+            return found
+        return _either((found, _of_literal(default)))
 
     def base(self, entry: ContextEntry) -> _Types:
         """Return the types of the value on which the query of an entry is evaluated."""

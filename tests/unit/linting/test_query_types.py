@@ -52,6 +52,11 @@ CONFIG_MAP = entry("configMap", name="a", namespace="b")
         ("found[].image", entry("variable", jmesPath="request.object.spec.containers")),
         ("found.a.b", entry("variable", value={"a": {"b": 1}})),
         ("found[].b", entry("variable", jmesPath="request.object.spec.nodeName", default=[])),
+        ("found == 'x'", entry("variable", jmesPath="request.object.spec.priority", default="x")),
+        ("[request.object.metadata.name, request.object.spec.priority][?@ == '1']", {}),
+        ("request.object.{a: metadata.name, b: spec.priority}.a == 'x'", {}),
+        ("request.object.{a: b.c}.a == 'x'", {}),
+        ("not_null(request.object.spec.priority, 'x') | [@][?@ == 'x']", {}),
     ],
 )
 def test_what_fits_the_types(remarks, expression, more):
@@ -67,6 +72,21 @@ def test_what_fits_the_types(remarks, expression, more):
         ("request.object.metadata[0]", "is a map, not a list", {}),
         ("request.object.spec.containers[].ports.name", "write `[].name`", {}),
         ("request.object.spec.priority == '1'", "are never equal", {}),
+        ("request.object.spec.priority == '1'", "(write `1` in backticks", {}),
+        ("request.object.spec.[hostPID, hostIPC][?@ == 'true']", "(write `true` in", {}),
+        ("request.object.spec.{p: hostPID}.p == 'true'", "(write `true` in", {}),
+        ("(request.object.spec.containers || `[]`)[?tty == 'true']", "(write `true` in", {}),
+        ("sort_by(request.object.spec.containers, &name)[?tty == 'true']", "(write `true` in", {}),
+        ("map(&tty, request.object.spec.containers)[?@ == 'true']", "(write `true` in", {}),
+        (
+            "found[?tty == 'true']",
+            "never equal",
+            entry(
+                "variable",
+                jmesPath="request.object.spec.[containers, initContainers][]",
+                default=[],
+            ),
+        ),
         ("split(request.object.spec.containers, ',')", "takes `string`", {}),
         ("!request.object.spec.hostNetwork", "write `!(request.object.spec.hostNetwork)`", {}),
         ("found.data[]", "`found.data` is a map", CONFIG_MAP),
