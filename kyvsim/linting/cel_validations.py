@@ -1,12 +1,16 @@
 """Checks of CEL validations and variables: constant, unreachable or unused; missing objects."""
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import pairwise, permutations
 
 from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.nodes import Call, Ident, Literal, Loop, Node, Select, children, dotted_name
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.cel_logic import constant_logic, unread_elements
@@ -20,9 +24,12 @@ from kyvsim.linting.cel_policy import (
     reads_field,
     selected,
 )
+from kyvsim.linting.matching import matched_operations
 from kyvsim.linting.release_changes import cel_places
+from kyvsim.linting.requests import tests_operation
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.model.policy import Policy
 
 _READ_NAMES = frozenset({"object", "oldObject", "request", "variables"})
 """Expressions that read one of these, which are never rebound, are not constant."""
@@ -320,10 +327,46 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
 
     upstream: pkg/cel/policies/vpol/engine/engine.go
     """
-    if policy.kind not in VALIDATING:
-        return
-    rules = policy.spec.resource_rules
-    operations = {name for rule in rules for name in rule.operations or ("*",)}
+    if policy.kind in VALIDATING:
+        rules = policy.spec.resource_rules
+        operations = {name for rule in rules for name in rule.operations or ("*",)}
+        yield from _fields_of_absent(policy, operations, "policy")
+
+
+def absent_objects_of_rules(policy: Policy) -> Iterator[Diagnostic]:
+    """KV248 in `validate.cel` of rules, whose missing objects are null.
+
+    upstream: pkg/engine/handlers/validation/validate_cel.go
+    """
+    for rule in policy.rules:
+        cel = rule.tree.validate.cel if rule.tree.validate else None
+        if cel is None or tests_operation(rule.tree):
+            continue
+        # Only rules that name deletions are certainly meant for them.
+        named = {name for one in rule.tree.match.effective for name in one.operations or ()}
+        operations = matched_operations(rule.tree.match) - ({"DELETE"} - named)
+        found = [
+            ((*one.path, "expression"), one.expression)
+            for every in (cel.variables, rule.tree.cel_preconditions or (), cel.expressions)
+            for one in every
+        ]
+        found += [
+            ((*one.path, "messageExpression"), one.message_expression) for one in cel.expressions
+        ]
+        env = kubernetes_environment(params=True, mutates=True)
+        with contextlib.suppress(ExpressionSyntaxError):
+            parsed = tuple(
+                ParsedExpression(path, text, parse(text, env.macros))
+                for path, text in found
+                if text
+            )
+            yield from _fields_of_absent(CelPolicy(policy, env, parsed), operations, "rule")
+
+
+def _fields_of_absent(
+    policy: CelPolicy, operations: AbstractSet[str], noun: str
+) -> Iterator[Diagnostic]:
+    """Yield reads of an object that requests for one of some operations do not have."""
     for operation, absent, remedy in (
         ("CREATE", "oldObject", "match only UPDATE"),
         ("DELETE", "object", "read `oldObject`"),
@@ -341,7 +384,7 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
                 also = "" if only else " also"
                 guard = "" if only else ", or first test `request.operation`"
                 text = (
-                    f"`{absent}` has no fields at {operation}, {which} the policy{also} matches: "
+                    f"`{absent}` has no fields at {operation}, {which} the {noun}{also} matches: "
                     f"{remedy}{guard}"
                 )
                 yield policy.warn("KV248", text, one.path)

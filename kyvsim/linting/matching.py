@@ -28,7 +28,7 @@ from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
 from kyvsim.policy.rule import Clone, GenerateTarget, MutateTarget
-from kyvsim.policy.tree import ConfigMapEntry, ResourceFilter
+from kyvsim.policy.tree import ConfigMapEntry, MatchBlock, ResourceFilter
 
 _Meet = Callable[[str, str], bool]
 
@@ -95,6 +95,17 @@ def filters_apart(filters: Iterable[ResourceFilter]) -> str:
             if left and right and not any(meet(a, b) for a in left for b in right):
                 return name.removesuffix("s")
     return ""
+
+
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+def matched_operations(match: MatchBlock) -> frozenset[str]:
+    """Return the operations that a block matches, all of them if it names none."""
+    found = [frozenset(one.operations or _OPERATIONS) for one in match.effective]
+    if match.all and not match.any:
+        return frozenset.intersection(*found)
+    return frozenset[str]().union(*found)
 
 
 _NOT_IN_NAMESPACES = re.compile(r"[^a-z0-9*?-]")

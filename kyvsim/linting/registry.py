@@ -299,6 +299,10 @@ CHECKS: Final = (
         KV318='value: "{{ request.oldObject.spec.type }}"',
         KV342='key: "{{ request.object.metadata.labels.protected }}"',
     ),
+    _rules(
+        cel_validations.absent_objects_of_rules,
+        KV248="expression: oldObject.spec.type != 'LoadBalancer'",
+    ),
     _rules(requests.old_objects, KV318='value: "{{ request.oldObject.spec.type }}"'),
     _rules(patches.ascending_removals, KV319="- list: request.object.spec.ports"),
     _rules(requests.wildcard_selectors, KV320="selector:"),

@@ -12,7 +12,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.documents import lifetime_problems
-from kyvsim.linting.matching import cluster_kinds, not_in_body
+from kyvsim.linting.matching import cluster_kinds, matched_operations, not_in_body
 from kyvsim.linting.patterns import validation_patterns
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
@@ -116,23 +116,31 @@ def absent_objects(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/context/context.go `AddRequest`, pkg/background/common/context.go
     """
     for rule in policy.rules:
-        operations = {
-            name for one in rule.tree.match.effective for name in one.operations or ("*",)
-        }
+        operations = matched_operations(rule.tree.match)
         for operation, absent, code, what, instead in _ABSENT if len(operations) == 1 else ():
-            read = re.compile(rf"\brequest\.{absent}\.")
             if operations != {operation} or f"request.{absent}." not in joined_texts(rule):
                 continue
             # In the background, `request.object` is the trigger, also if it was deleted.
             if absent == "object" and (rule.tree.generate or rule.mutates_existing):
                 continue
-            for path, expression in expressions_in(texts_of(rule)):
-                if read.search(expression) and "||" not in expression:
-                    text = (
-                        f"`request.{absent}` does not exist when an object is {what}, which is all "
-                        f"that the rule matches: use {instead}"
-                    )
+            read = re.compile(rf"\brequest\.{absent}\.[^|]*(?P<default>\|\|\s*['\"`])?")
+            text = (
+                f"`request.{absent}` does not exist when an object is {what}, which is all that "
+                f"the rule matches: use {instead}"
+            )
+            expressions = expressions_in(texts_of(rule))
+            found = [(path, one) for path, each in expressions if (one := read.search(each))]
+            for path, one in found:
+                if "||" not in one.string:
                     yield warn(policy.document, code, text, path)
+            defaults = [path for path, one in found if one["default"]]
+            if defaults and absent == "object":
+                yield warn(policy.document, code, text, defaults[0])
+            elif defaults:  # evaluated without an error, but for the wrong requests
+                filters = rule.tree.match.effective
+                path = next(one.path for one in filters if one.operations)
+                path = (*path, "resources", "operations", 0)
+                yield warn(policy.document, code, f"{text} (its default is always used)", path)
 
 
 def old_objects(policy: Policy) -> Iterator[Diagnostic]:
@@ -140,10 +148,10 @@ def old_objects(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         if rule.tree.validate is None or "request.oldObject" not in joined_texts(rule):
             continue
-        operations = [one.operations for one in rule.tree.match.effective]
-        if all(one and "CREATE" not in one for one in operations) or _tests_operation(rule.tree):
+        operations = matched_operations(rule.tree.match)
+        if "CREATE" not in operations or tests_operation(rule.tree):
             continue
-        if all(one == ("CREATE",) for one in operations):
+        if operations == {"CREATE"}:
             continue  # see `absent_objects`
         for path, expression in expressions_in(texts_of(rule)):
             if path[len(rule.path)] != "validate" or path[-1] == "message":
@@ -156,7 +164,7 @@ def old_objects(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV318", text, path)
 
 
-def _tests_operation(rule: RuleNode) -> bool:
+def tests_operation(rule: RuleNode) -> bool:
     """Return whether a rule tests the operation, or the old object, before it reads the latter."""
     block = rule.preconditions
     guards = [one.key for one in block.conditions] if block else []
@@ -165,7 +173,6 @@ def _tests_operation(rule: RuleNode) -> bool:
         excluded
         or contains_text(rule.data, "request.operation", "request.oldObject ||")
         or contains_text(guards, "request.oldObject")
-        or rule.cel_preconditions is not None
     )
 
 

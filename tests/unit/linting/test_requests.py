@@ -3,6 +3,7 @@ import json
 import pytest
 
 from kyvsim.api.lint import lint
+from kyvsim.linting.cel_validations import absent_objects_of_rules
 from kyvsim.linting.patches import ascending_removals
 from kyvsim.linting.requests import (
     absent_objects,
@@ -95,6 +96,7 @@ def test_a_message_with_the_name_of_a_pod(remarks):
 
 OLD = denies("request.oldObject.spec.a")
 UPDATES = {"key": "{{ request.operation }}", "operator": "Equals", "value": "UPDATE"}
+ON_UPDATE = {"resources": {"kinds": ["Service"], "operations": ["UPDATE"]}}
 
 
 @pytest.mark.parametrize(
@@ -106,6 +108,7 @@ UPDATES = {"key": "{{ request.operation }}", "operator": "Equals", "value": "UPD
         ({**matching("Service"), **OLD, "preconditions": {"all": [UPDATES]}}, []),
         ({**matching("Service"), **denies("request.oldObject.spec.a || ''")}, []),
         ({**matching("Service"), **denies("request.object.spec.a")}, []),
+        ({"match": {"all": [ON_UPDATE, *matching("Service")["match"]["any"]]}, **OLD}, []),
     ],
 )
 def test_old_objects_of_new_objects(remarks, rule, found):
@@ -274,7 +277,11 @@ def test_spaces_around_names(remarks, namespace, found):
         (["DELETE", "UPDATE"], "request.object.spec.a", []),
         ([], "request.object.spec.a", []),
         (["DELETE"], "request.oldObject.spec.a", []),
-        (["DELETE"], "request.object.spec.a || ''", []),
+        (["DELETE"], "request.object.spec.a || ''", ["KV342"]),
+        (["CREATE"], "request.oldObject.spec.a || 'b'", ["KV318"]),
+        (["CREATE"], "request.oldObject.spec.a | length(@)", ["KV318"]),
+        (["CREATE"], "request.object.spec.a || request.oldObject.spec.a", []),
+        (["CREATE"], "request.oldObject.spec.a || request.object.spec.a", []),
         (["CREATE"], "request.object.spec.a", []),
     ],
 )
@@ -351,3 +358,29 @@ def test_braces_of_variables(remarks, text, meant):
     found = [(code, message) for code, _, message in remarks(broken_variables, rule)]
     assert [code for code, _ in found] == (["KV355"] if meant else [])
     assert all(meant in message for _, message in found)
+
+
+@pytest.mark.parametrize(
+    ("operations", "expression", "more", "found"),
+    [
+        (["CREATE", "UPDATE"], "oldObject.spec.a == 'b'", {}, ["KV248"]),
+        ([], "oldObject.spec.a == 'b'", {}, ["KV248"]),
+        (["CREATE"], "oldObject.spec.a == 'b'", {}, ["KV248"]),
+        (["UPDATE", "DELETE"], "object.spec.a == 'b'", {}, ["KV248"]),
+        (["UPDATE"], "oldObject.spec.a == 'b'", {}, []),
+        ([], "object.spec.a == 'b'", {}, []),
+        ([], "oldObject == null || oldObject.spec.a == 'b'", {}, []),
+        ([], "request.operation != 'UPDATE' || oldObject.spec.a == 'b'", {}, []),
+        ([], "oldObject.spec.a == 'b'", {"celPreconditions": "oldObject != null"}, []),
+        ([], "oldObject.spec.a == 'b'", {"celPreconditions": "object.spec.a != ''"}, ["KV248"]),
+        ([], "oldObject.spec.a == 'b'", {"preconditions": {"all": [UPDATES]}}, []),
+        ([], "oldObject.?spec.a.orValue('') == 'b'", {}, []),
+        ([], "has(oldObject.spec) ? oldObject.spec.a == 'b' : true", {}, []),
+    ],
+)
+def test_objects_that_do_not_exist_for_cel(remarks, operations, expression, more, found):
+    if "celPreconditions" in more:
+        more = {"celPreconditions": [{"name": "a", "expression": more["celPreconditions"]}]}
+    match = matching("Service", **({"operations": operations} if operations else {}))
+    rule = {**match, "validate": {"cel": {"expressions": [{"expression": expression}]}}, **more}
+    assert codes(remarks, absent_objects_of_rules, rule) == found
