@@ -37,6 +37,15 @@ def ineffective_exclusions(policy: Policy) -> Iterator[Diagnostic]:
     """KV312: a filter of an exclude block for objects that the rule never matches."""
     for rule in policy.rules:
         match, exclude = rule.tree.match, rule.tree.exclude
+        filters = exclude.all if exclude and not exclude.any else ()
+        criterion = filters_apart(filters or ())
+        if exclude and criterion:
+            text = (
+                f"nothing is excluded: filters of `exclude.all` have no {criterion} in common, but "
+                "an object has to meet all of them (write `any` if one is enough)"
+            )
+            yield warn(policy.document, "KV312", text, (*exclude.path, "all"))
+            continue
         for one in exclude.effective if exclude else ():
             for name, meet, removed, matched in _criteria(one, match.effective):
                 if any(meet(text, other) for text in removed for other in matched):
@@ -161,8 +170,19 @@ def _names_in(rule: Rule) -> Iterator[tuple[Path, str, re.Pattern[str]]]:
 
 
 def ineffective_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
-    """KV313 and KV315: a name, namespace or kind in an exception that no object can have."""
+    """KV313 and KV315: a name, namespace or kind in an exception that no object can have.
+
+    KV226: filters that no object meets together.
+    """
     for exception in exceptions:
+        match = exception.match
+        criterion = filters_apart(match.all if match.all and not match.any else ())
+        if criterion:
+            text = (
+                f"the exception has no effect: filters of `match.all` have no {criterion} in "
+                "common (write `any` if one is enough)"
+            )
+            yield warn(exception.document, "KV226", text, (*match.path, "all"))
         for one in exception.match.filters:
             yield from _bad_names(exception.document, one)
             yield from _bad_subjects(exception.document, one)

@@ -271,6 +271,7 @@ CHECKS: Final = (
     _rules(matching.impossible_names, KV313="namespaces: [kube_system]"),
     _files(
         lambda given: matching.ineffective_exceptions(given.exceptions),
+        KV226="policyName: example",
         KV313="namespaces: [kube_system]",
         KV315="kinds: [PodExecOptions]",
     ),

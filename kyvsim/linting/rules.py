@@ -41,7 +41,10 @@ def never_matches(policy: Policy) -> Iterator[Diagnostic]:
         filters = () if match.any else match.all or ()
         criterion = filters_apart(filters)
         if criterion:
-            text = f"the rule never matches: filters of `match.all` have no {criterion} in common"
+            text = (
+                f"the rule never matches: filters of `match.all` have no {criterion} in common "
+                "(write `any` if one is enough)"
+            )
             yield warn(policy.document, "KV206", text, (*match.path, "all"))
         if _only_deletes(match) and _changes_requests(subject.rule):
             text = (

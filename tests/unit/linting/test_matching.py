@@ -376,3 +376,21 @@ def test_names_of_subjects(remarks, kind, name, text):
     found = remarks(impossible_names, given, background=False)
     assert [code for code, *_ in found] == (["KV313"] if text else [])
     assert all(text in message for *_, message in found)
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ([{"namespaces": ["a"]}, {"namespaces": ["b-*", "c"]}], ["KV312"]),
+        ([{"names": ["a-*"]}, {"names": ["b-*"]}], ["KV312"]),
+        ([{"kinds": ["Pod"]}, {"kinds": ["Job"]}], ["KV312"]),
+        ([PODS, {"operations": ["CREATE"]}, {"operations": ["DELETE"]}], ["KV312"]),
+        ([{"namespaces": ["a*"]}, {"namespaces": ["*b"]}], []),
+        ([{"namespaces": ["a"]}, {"names": ["b"]}], []),
+        ([{"namespaces": ["{{ a }}"]}, {"namespaces": ["b"]}], []),
+    ],
+)
+def test_filters_that_no_object_meets_together(remarks, filters, found):
+    given = rule(PODS)
+    given["exclude"] = {"all": [{"resources": one} for one in filters]}
+    assert [code for code, _, _ in remarks(ineffective_exclusions, given)] == found
