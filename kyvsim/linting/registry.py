@@ -378,6 +378,10 @@ CHECKS: Final = (
         KV326='op: "set"',
     ),
     _rules(patches.names_without_anchor, KV331='name: "*"'),
+    _rules(
+        requests.targets_not_read,
+        KV371="key: \"{{ request.object.metadata.labels.config || '' }}\"",
+    ),
     _rules(requests.clones_of_themselves, KV354="clone:"),
     _rules(requests.broken_variables, KV355='owner: "{{ request.object.metadata.name }"'),
     _rules(requests.names_with_spaces, KV322='namespace: "{{ request.object.metadata.name }} "'),

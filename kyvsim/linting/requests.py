@@ -312,6 +312,30 @@ def clones_of_themselves(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV354", text, source.path)
 
 
+def targets_not_read(policy: Policy) -> Iterator[Diagnostic]:
+    """KV371: preconditions of targets that only read the request, and so hold for all or none.
+
+    upstream: pkg/engine/handlers/mutation/mutate_existing.go, which evaluates them for each target
+    """
+    for rule in policy.rules:
+        targets = (rule.tree.mutate and rule.tree.mutate.targets) or ()
+        # Each of several targets may be for other triggers.
+        block = targets[0].preconditions if len(targets) == 1 else None
+        if block is None:
+            continue
+        # Entries are evaluated when they are read, so those of the rule may read the target.
+        used = [one.text for one in texts_of(rule) if "context" in one.path[:7]]
+        if contains_text([used, [[one.key, one.value] for one in block.conditions]], "target"):
+            continue
+        read = [one for one in block.conditions if contains_text([one.key, one.value], "request.o")]
+        for one in read[:1]:
+            text = (
+                "the preconditions only read the request, that is the trigger, so they hold for "
+                "all targets or for none: write `target.…` for fields of the target"
+            )
+            yield warn(policy.document, "KV371", text, one.path)
+
+
 _OF_RULES = (
     r"(?:request\.(?:object|oldObject|operation|userInfo|namespace|name)|element\d*\.|target\.meta"
     r"|serviceAccountName)"

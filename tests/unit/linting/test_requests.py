@@ -16,6 +16,7 @@ from kyvsim.linting.requests import (
     names_with_spaces,
     old_objects,
     patterns_at_deletion,
+    targets_not_read,
     wildcard_selectors,
 )
 
@@ -384,3 +385,29 @@ def test_objects_that_do_not_exist_for_cel(remarks, operations, expression, more
     match = matching("Service", **({"operations": operations} if operations else {}))
     rule = {**match, "validate": {"cel": {"expressions": [{"expression": expression}]}}, **more}
     assert codes(remarks, absent_objects_of_rules, rule) == found
+
+
+READS = {"key": "{{ request.object.metadata.labels.a || '' }}", "operator": "Equals", "value": "b"}
+READS_TARGET = {**READS, "value": "{{ target.metadata.name }}"}
+LAZY = [{"name": "own", "variable": {"jmesPath": "target.metadata.name"}}]
+
+
+@pytest.mark.parametrize(
+    ("targets", "more", "found"),
+    [
+        ([[READS]], {}, ["KV371"]),
+        ([[{**READS, "key": "x"}, READS, READS]], {}, ["KV371"]),
+        ([[READS_TARGET]], {}, []),
+        ([[{**READS, "key": "{{ own }}"}]], {"context": LAZY}, []),
+        ([[{**READS, "value": "{{ own }}"}]], {"context": LAZY}, []),
+        ([[READS], [{**READS, "value": "c"}]], {}, []),
+        ([None], {}, []),
+    ],
+)
+def test_preconditions_of_targets_read_them(remarks, targets, more, found):
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "a"}
+    given = [{**target, **({"preconditions": {"all": one}} if one else {})} for one in targets]
+    mutate = {"targets": given, "patchStrategicMerge": {"data": {"a": "b"}}}
+    assert (
+        codes(remarks, targets_not_read, {**matching("Secret"), **more, "mutate": mutate}) == found
+    )
