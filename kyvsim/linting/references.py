@@ -613,15 +613,45 @@ def powerless_exceptions(
                     f"the exception has no effect: it matches {listed(excepted)}, but the rules "
                     f"that it lists match {listed(looked_at)}"
                 )
-                others = {
-                    one.name
-                    for one in rules[entry.policy]
-                    if (one.facts.kinds or frozenset()) & excepted
-                    and one.name.removeprefix("autogen-").removeprefix("cronjob-") in entry.rules
-                }
+                others = _unlisted(entry, exception, rules[entry.policy], excepted)
                 if others:
                     text = f"{text} (add the rule {listed(others)}, which autogen derives)"
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
+                continue
+            missed = excepted - looked_at if looked_at else frozenset()
+            others = _unlisted(entry, exception, rules[entry.policy], missed)
+            if others:
+                kinds = missed & frozenset[str]().union(*others.values())
+                text = (
+                    f"the exception has no effect for {listed(kinds)}, which it matches: add the "
+                    f"rule {listed(others)}, which autogen derives"
+                )
+                written = (n for n, name in enumerate(entry.rules) if _base(min(others)) == name)
+                path: Path = ("spec", "exceptions", index, "ruleNames", next(written))
+                yield warn(exception.document, "KV226", text, path)
+
+
+def _unlisted(
+    entry: ExceptedRules, exception: PolicyException, rules: Iterable[Rule], kinds: frozenset[str]
+) -> dict[str, frozenset[str]]:
+    """Return the autogen rules of excepted rules that are not excepted, and match one of `kinds`.
+
+    The values are the kinds that they match.
+    """
+    every = [one for one in exception.exceptions if one.policy == entry.policy]
+    return {
+        one.name: one.facts.kinds
+        for one in rules
+        if one.facts.kinds
+        and one.facts.kinds & kinds
+        and _base(one.name) in entry.rules
+        and not any(matches(name, one.name) for other in every for name in other.rules)
+    }
+
+
+def _base(rule: str) -> str:
+    """Return the name of the rule from which autogen derives another one."""
+    return rule.removeprefix("autogen-").removeprefix("cronjob-")
 
 
 def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:

@@ -220,12 +220,7 @@ CHECKS: Final = (
     _documents(lambda given: documents.refused_contexts(given.documents), KV393="- name: settings"),
     *RUN_CHECKS,
     _files(
-        lambda given: (
-            *references.powerless_exceptions(
-                given.exceptions, given.policies if given.sound else (), given.derive
-            ),
-            *references.unread_allowances(given.cel_exceptions, given.policies),
-        ),
+        lambda given: references.unread_allowances(given.cel_exceptions, given.policies),
         KV226="policyName: example",
     ),
     Check(

@@ -99,3 +99,35 @@ def test_rules_are_derived_once_for_each_policy(policy, exception):
     found = powerless_exceptions(exceptions, (named,), lambda one: derived.append(one) or ())
     assert [*found] == []
     assert derived == [named]
+
+
+def excepting(kinds, *rules):
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    pattern = {"spec": {"=(hostNetwork)": False}}
+    rule = {"name": "check", "match": match, "validate": {"message": "no", "pattern": pattern}}
+    metadata = {"name": "hostnet"}
+    policy = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": metadata}
+    spec = {
+        "match": {"any": [{"resources": {"kinds": kinds}}]},
+        "exceptions": [{"policyName": "hostnet", "ruleNames": one} for one in rules],
+    }
+    exception = {"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "spec": spec}
+    named = {**exception, "metadata": {"name": "a", "namespace": "b"}}
+    return {**policy, "spec": {"rules": [rule]}}, named
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rules", "found"),
+    [
+        (["Pod", "Deployment"], [["check"]], ["KV226"]),
+        (["Pod", "Job", "CronJob"], [["check", "autogen-check"]], ["KV226"]),
+        (["Pod", "Deployment"], [["check", "autogen-check"]], []),
+        (["Pod", "Deployment"], [["check"], ["autogen-check"]], []),
+        (["Pod", "Deployment"], [["*check"]], []),
+        (["Pod"], [["check"]], []),
+        (["Pod", "Service"], [["check"]], []),
+        (["Deployment"], [["autogen-check"]], []),
+    ],
+)
+def test_kinds_that_only_an_autogen_rule_matches(told, kinds, rules, found):
+    assert told(*excepting(kinds, *rules)) == found
