@@ -11,7 +11,14 @@ from kyvsim.jmespath.functions import Function, function_named
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
-from kyvsim.kubernetes.objects import Json, Path, contains_text
+from kyvsim.kubernetes.objects import (
+    Json,
+    Path,
+    contains_text,
+    metadata,
+    text_field,
+    value_at,
+)
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
@@ -31,6 +38,7 @@ from kyvsim.policy.tree import (
     Condition,
     ConfigMapEntry,
     ContextEntry,
+    GlobalReferenceEntry,
     ImageRegistryEntry,
     VariableEntry,
 )
@@ -57,7 +65,7 @@ _OF_USERS = ("request.userInfo", "request.roles", "request.clusterR")
 _READING = (
     *("request.object.", "request.oldObject.", "element.", "elementIndex1", "target."),
     *("images.*", "images.con", "images.init", "images.eph"),
-    *("apiCall", "configMap", "imageRegistry", *_OF_USERS),
+    *("apiCall", "configMap", "imageRegistry", "globalReference", *_OF_USERS),
 )
 """Rules without these read nothing whose type is known."""
 _ON_LISTS = frozenset(
@@ -222,6 +230,8 @@ class _Reader(NamedTuple):
         if here and not maps:
             owner = "a list" if any(one.sequence for one in here) else noun_of(here)
             instead = f": write `[].{name}`" if owner == "a list" else ""
+            if instead and name == "items":
+                instead = ", only the response to an API call has one: write `[]` instead of it"
             self.problems.append(("KV350", f"{owner} has no field `{name}`{instead}"))
         elif maps and not found:
             hint = field_hint(name, {field for one in maps for field in one.fields}, here)
@@ -238,6 +248,8 @@ class _Reader(NamedTuple):
             )
             if any(one.mapping and not one.mapping.fields for one in owner):
                 text = f"{text}: write `.*` for the values of the map"
+            if any(one.mapping and "items" in one.mapping.fields for one in owner):
+                text = f"{text}: the objects of a list are in `items`"
             self.problems.append(("KV350", text))
         return tuple(resolve(one.element) for one in lists)
 
@@ -422,6 +434,8 @@ class _RuleTypes(NamedTuple):
     loops: Sequence[ForEachValidation | ForEachMutation | ForEachGeneration] = ()
     targets: Sequence[MutateTarget] = ()
     operations: tuple[str, ...] = _ANY_OPERATION
+    shared: Mapping[str, _Types] = {}
+    """The types of the data of GlobalContextEntries."""
 
     def scope(self, path: Path, *, before: Path = ()) -> _Types:
         """Return the types of the names at a place; `before` is an entry that uses earlier ones."""
@@ -481,6 +495,8 @@ class _RuleTypes(NamedTuple):
             return (_IMAGE_DATA,)
         if isinstance(entry, ApiCallEntry) and not entry.service:
             return _response(entry.url_path, self.find)
+        if isinstance(entry, GlobalReferenceEntry):
+            return self.shared.get(entry.reference, ())
         if not isinstance(entry, VariableEntry):
             return ()
         scope = self.scope(entry.path, before=entry.path)
@@ -529,19 +545,46 @@ def _response(url_path: str, find: FindType) -> _Types:
     return (_map_of({**own, "metadata": DEDUCED, "items": _list_of(found)}),)
 
 
+def _shared_data(documents: Iterable[Document], find: FindType) -> Iterator[tuple[str, _Types]]:
+    """Yield the names of GlobalContextEntries, and the types of their data.
+
+    upstream: pkg/globalcontext/k8sresource/entry.go, a plain list; pkg/globalcontext/externalapi
+    """
+    for document in documents:
+        if text_field(document.data, "kind") != "GlobalContextEntry":
+            continue
+        spec, name = document.data.get("spec"), text_field(metadata(document.data), "name")
+        fields = ("group", "version", "resource")
+        values = (value_at(spec, ("kubernetesResource", field)) for field in fields)
+        group, version, plural = (one if isinstance(one, str) else "" for one in values)
+        url_path = value_at(spec, ("apiCall", "urlPath"))
+        if plural:
+            kind = kind_of_plural(group, plural)
+            api_version = f"{group}/{version}" if group else version
+            found = type_named(api_version, kind, find) if kind else None
+            yield name, (_list_of(found or DEDUCED),)
+        elif isinstance(url_path, str):
+            yield name, _response(url_path, find)
+
+
 def typed_expressions(
-    policies: Iterable[Policy], kinds: KindTable, exceptions: Iterable[PolicyException] = ()
+    policies: Iterable[Policy],
+    kinds: KindTable,
+    exceptions: Iterable[PolicyException] = (),
+    documents: Iterable[Document] = (),
 ) -> Iterator[Diagnostic]:
     """KV328, KV349, KV350: what expressions read that no object has, by the types of its fields.
 
-    KV222 for conditions on fields whose type makes them constant.
+    KV222 for conditions on fields whose type makes them constant. GlobalContextEntries are among
+    the documents.
     """
     find = type_finder(kinds)
+    shared = dict(_shared_data(documents, find))
     for policy in policies:
         for rule in policy.rules:
             is_limited = _operations(rule) != _ANY_OPERATION
             if contains_text(rule.tree.data, *_READING, *["request.operation"] * is_limited):
-                types = _types_of_rule(policy, rule, find, kinds)
+                types = _types_of_rule(policy, rule, find, kinds)._replace(shared=shared)
                 yield from _problems(policy.document, types, texts_of(rule), nodes_of(rule))
     for one in exceptions:
         if one.conditions:

@@ -243,7 +243,9 @@ CHECKS: Final = (
         KV327='healthCheckNodePort: "30000"',
     ),
     _files(
-        lambda given: query_types.typed_expressions(given.policies, given.kinds, given.exceptions),
+        lambda given: query_types.typed_expressions(
+            given.policies, given.kinds, given.exceptions, given.documents
+        ),
         KV303=_MISREAD["KV303"],
         KV307='storage: "<=10GB"',
         KV328='key: "{{ request.object.spec.tpye }}"',

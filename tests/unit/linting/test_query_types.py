@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.linting.query_types import typed_expressions
+from kyvsim.model.source import Document, Location
 
 POD = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 
@@ -316,3 +317,39 @@ def test_durations_in_conditions(remarks, operator, value, codes):
     reported = remarks(lambda policy: typed_expressions([policy], {}), rule)
     assert [code for code, _, _ in reported] == codes
     assert all("such as `30s` or `720h`" in text for _, _, text in reported)
+
+
+def kept(name, **spec):
+    data = {"kind": "GlobalContextEntry", "metadata": {"name": name}, "spec": spec}
+    return Document(data, "p.yaml", 0, lambda _: Location("p.yaml"))
+
+
+KEPT = [
+    kept("pods", kubernetesResource={"version": "v1", "resource": "pods"}),
+    kept("things", kubernetesResource={"group": "a.b", "version": "v1", "resource": "things"}),
+    kept("called", apiCall={"urlPath": "/api/v1/pods"}),
+    kept("service", apiCall={"service": {"url": "https://example.com"}}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "expression", "texts"),
+    [
+        ("pods", "items[].metadata.name", "found", ["write `[]` instead of it"]),
+        ("things", "items[].metadata.name", "found", ["write `[]` instead of it"]),
+        ("pods", "", "found.items[].metadata.name", ["write `[]` instead of it"]),
+        ("called", "[].metadata.name", "found", ["the objects of a list are in `items`"]),
+        ("called", "", "found[?kind == 'a']", ["the objects of a list are in `items`"]),
+        ("pods", "[].metadata.name", "found[0]", []),
+        ("things", "[].a.items", "found[0]", []),
+        ("called", "items[].metadata.name", "found[0]", []),
+        ("pods.names", "items", "found", []),
+        ("service", "items", "found[0]", []),
+        ("other", "items", "found[0]", []),
+    ],
+)
+def test_data_of_global_context_entries(remarks, name, query, expression, texts):
+    rule = shown(expression, **entry("globalReference", name=name, jmesPath=query))
+    found = remarks(lambda policy: typed_expressions([policy], {}, (), KEPT), rule)
+    assert [code for code, _, _ in found] == ["KV350"] * len(texts)
+    assert all(text in message for text, (_, _, message) in zip(texts, found, strict=True))
