@@ -1,10 +1,12 @@
 """Checks of what rules look up by name: fields of requests, paths of the API, images."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.cel.nodes import Call, Ident, Literal, Select
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import (
     every_kind,
@@ -14,11 +16,13 @@ from kyvsim.kubernetes.discovery import (
     served_versions,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Path, text_field, value_at
+from kyvsim.kubernetes.objects import Path, object_key, text_field, value_at
 from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
+from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.matching import REMOVED_VERSIONS
+from kyvsim.linting.queries import trees
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
@@ -26,7 +30,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
 from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys, Rekor
 from kyvsim.policy.nodes import Node
-from kyvsim.policy.tree import ApiCallEntry, ContextEntry
+from kyvsim.policy.tree import ApiCallEntry, Condition, ConfigMapEntry, ContextEntry
 
 _REQUEST_FIELDS = frozenset(
     {
@@ -214,6 +218,70 @@ def entry_problems(documents: Iterable[Document]) -> Iterator[Diagnostic]:
                     "stays as it is (read all objects, and select with a query in the policy)"
                 )
                 yield warn(document, "KV335", text, ("spec", *path))
+
+
+_SETS = frozenset({"In", "AnyIn", "AllIn", "NotIn", "AnyNotIn", "AllNotIn"})
+_SEVERAL = re.compile(r"\s*[\w./:*?@-]+(?:\s*[,\n]\s*[\w./:*?@-]+)+[\s,]*")
+"""Several names in one string, without the signs of other texts such as `CN=a,O=b`."""
+
+
+def texts_for_lists(
+    policies: Iterable[Policy], manifests: Iterable[Document]
+) -> Iterator[Diagnostic]:
+    """KV372: a text of a ConfigMap with several names, which a condition compares as one value.
+
+    upstream: pkg/engine/variables/operator/anyin.go, which only reads JSON lists
+    """
+    texts: dict[tuple[str, str, str], tuple[Document, str]] = {}
+    for document in manifests:
+        key, data = object_key(document.data), document.data.get("data")
+        if key.kind != "ConfigMap" or not isinstance(data, dict):
+            continue
+        for name, text in data.items():
+            if isinstance(text, str) and _SEVERAL.fullmatch(text):
+                texts[key.namespace or "default", key.name, name] = document, text
+    for policy in policies if texts else ():
+        for rule in policy.rules:
+            for expression, place in _compared_texts(rule):
+                if place in texts:
+                    document, text = texts.pop(place)
+                    names = [one.strip() for one in re.split(r"[,\n]", text) if one.strip()]
+                    split = f", or `split({expression}, ',')` in the policy" * ("," in text)
+                    problem = (
+                        f"a condition of the rule `{rule.name}` compares with this text as one "
+                        f"value: write a list in JSON, such as `{json.dumps(names)}`{split}"
+                    )
+                    yield warn(document, "KV372", problem, ("data", place[2]))
+
+
+def _compared_texts(rule: Rule) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield the values of ConfigMaps that conditions use as a list: expression, and which it is.
+
+    A value is given by namespace, name and key.
+    """
+    nodes = nodes_of(rule)
+    entries = {one.name: one for one in nodes if isinstance(one, ConfigMapEntry)}
+    for node in nodes if entries else ():
+        is_set = isinstance(node, Condition) and node.operator in _SETS
+        value = node.value if isinstance(node, Condition) and is_set else None
+        whole = VARIABLE.fullmatch(value.strip()) if isinstance(value, str) else None
+        expression = expression_of(whole[2]) if whole else ""
+        fields = _fields(expression) if expression else ()
+        if len(fields) == 3 and fields[1] == "data" and (entry := entries.get(fields[0])):
+            namespace = entry.config_map_namespace or "default"
+            yield expression, (namespace, entry.config_map_name, fields[2])
+
+
+def _fields(expression: str) -> tuple[str, ...]:
+    """Return the names of a path, with a default or without; () for other expressions."""
+    try:
+        tree = parse(expression)
+    except QuerySyntaxError:
+        return ()
+    if tree["type"] == "or_expression":
+        tree = trees(tree)[0]
+    found = trees(tree) if tree["type"] == "subexpression" else []
+    return tuple(str(one["value"]) for one in found if one["type"] == "field")
 
 
 _RESOURCE_CALLS = frozenset({"get", "list", "post"})

@@ -243,6 +243,10 @@ CHECKS: Final = (
         KV327='healthCheckNodePort: "30000"',
     ),
     _files(
+        lambda given: lookups.texts_for_lists(given.policies, given.manifests),
+        KV372="allowed: web,worker",
+    ),
+    _files(
         lambda given: query_types.typed_expressions(
             given.policies, given.kinds, given.exceptions, given.documents
         ),

@@ -3,11 +3,13 @@ import pytest
 from kyvsim.linting.lookups import (
     bodies_of_calls,
     expressions_as_identities,
+    texts_for_lists,
     unknown_api_paths,
     unknown_names,
     unmatched_images,
     unusable_keys,
 )
+from kyvsim.model.source import Document, Location
 
 
 def denies(key, **rule):
@@ -240,3 +242,28 @@ def test_references_that_are_all_skipped(remarks):
     assert (code, path) == ("KV334", "spec/rules/0/verifyImages/0/skipImageReferences")
     entry["skipImageReferences"] = ["ghcr.io/a/b*"]
     assert remarks(unmatched_images, {"verifyImages": [entry]}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "operator", "value", "found"),
+    [
+        ("a,b", "AnyNotIn", "{{ known.data.a }}", ["KV372"]),
+        ("a\nb\n", "AllIn", "{{ known.data.a || '' }}", ["KV372"]),
+        ("a, b", "In", '{{ known.data."a" }}', ["KV372"]),
+        ('["a","b"]', "AnyIn", "{{ known.data.a }}", []),
+        ("a", "AnyIn", "{{ known.data.a }}", []),
+        ("CN=a,O=b", "AnyIn", "{{ known.data.a }}", []),
+        ("a,b", "AnyIn", "{{ split(known.data.a, ',') }}", []),
+        ("a,b", "AnyIn", "{{ known.data.b }}", []),
+        ("a,b", "AnyIn", "x {{ known.data.a }}", []),
+        ("a,b", "Equals", "{{ known.data.a }}", []),
+    ],
+)
+def test_texts_of_config_maps_as_lists(remarks, text, operator, value, found):
+    data = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}, "data": {"a": text}}
+    document = Document(data, "m.yaml", 0, lambda _: Location("m.yaml"))
+    context = [{"name": "known", "configMap": {"name": "m", "namespace": "default"}}]
+    condition = {"key": "{{ request.name }}", "operator": operator, "value": value}
+    rule = {"context": context, "validate": {"deny": {"conditions": {"any": [condition]}}}}
+    given = remarks(lambda policy: texts_for_lists([policy], [document]), rule)
+    assert [code for code, _, _ in given] == found
