@@ -24,6 +24,7 @@ from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.expressions import list_hint
 from kyvsim.linting.fields import ENCODED, QUANTITY, TIME, resolved, type_named, types_matched
+from kyvsim.linting.matching import matched_operations
 from kyvsim.linting.patterns import few_bytes
 from kyvsim.linting.queries import last_field
 from kyvsim.linting.traversal import nodes_of, texts_of
@@ -609,8 +610,7 @@ def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable)
 
 def _operations(rule: Rule) -> tuple[str, ...]:
     """Return the operations that a rule matches."""
-    filters = rule.tree.match.effective
-    every = {name for one in filters for name in one.operations or _ANY_OPERATION}
+    every = matched_operations(rule.tree.match)
     return tuple(one for one in _ANY_OPERATION if one in every) or _ANY_OPERATION
 
 
