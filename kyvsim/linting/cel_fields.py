@@ -104,7 +104,7 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, _Reader]
 
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV323, KV325, KV329, KV344, KV349: fields that are optional, misspelled, or absent."""
+    """KV323, KV325, KV329, KV349: fields that are optional, misspelled, or absent."""
     types, guarded = matched_types(policy), _guarded(policy)
     # With targets, `object` is of another kind in mutations.
     own = () if policy.spec.target_match_constraints else types
@@ -116,7 +116,6 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
         found = [
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
-            *_ordered_amounts(one, reads),
             *(_unknown_values(one, [*reads, *tested], own) if own else ()),
             *(_misspelt({path for _, path in (*reads, *tested)}, own) if own else ()),
         ]
@@ -317,35 +316,6 @@ def _unknown_values(
             problem = value_problem([one for one in found if one], values)
             if problem:
                 yield "KV349", problem
-
-
-_ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
-_OF_AMOUNTS = frozenset({"limits", "requests", "capacity", "hard"})
-
-
-def _ordered_amounts(
-    expression: ParsedExpression, reads: list[tuple[Node, _Names]]
-) -> Iterator[tuple[str, str]]:
-    """KV344: a quantity that is less or greater than a string: CEL compares the characters.
-
-    upstream: k8s.io/apiserver pkg/cel/library/quantity.go
-    """
-    paths = {node.id: path for node, path in reads if path[-2] in _OF_AMOUNTS}
-    for node in expression.nodes() if paths else ():
-        if not isinstance(node, Call) or node.function not in _ORDERS:
-            continue
-        for field, other in (node.arguments, node.arguments[::-1]):
-            path = paths.get(field.id, ())
-            if path and isinstance(other, Literal) and isinstance(other.value, str):
-                name = _shown(path)
-                lists, _, below = name.rpartition("[]")
-                value = f"e{below}" if lists else name
-                compared = f"quantity({value}).compareTo(quantity('{other.value}'))"
-                text = (
-                    f"`{name}` is compared as text, in which '9Gi' is greater than '10Gi': write "
-                    f"`{compared}` and compare it with 0"
-                )
-                yield "KV344", text
 
 
 def _below(root: Type, path: _Names) -> tuple[Type | None, int]:

@@ -315,6 +315,95 @@ def _required(node: Node) -> Iterator[Node]:
         yield node
 
 
+_ORDERS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_OF_AMOUNTS = frozenset({"limits", "requests", "capacity", "hard"})
+_WRAPPERS = frozenset({"string", "dyn", "orValue", OR_VALUE})
+_READERS: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "quantity": (re.compile(r"\d+(\.\d+)?(m|k|[MGTPE]|[KMGTPE]i)"), "'9Gi' > '10Gi'"),
+    "duration": (re.compile(r"(\d+(\.\d+)?(ns|us|ms|[smhd]))+"), "'9h' > '10h'"),
+    "semver": (re.compile(r"v?\d+(\.\d+){1,2}(-[\w.]+)?"), "'1.9' > '1.10'"),
+    # Texts of the same length are in order, such as years, and digits from '0' to '9'.
+    "int": (re.compile(r"[1-8]|[1-9]\d\d?"), "'9' > '10'"),
+}
+"""Functions by the form of the texts that they read, and how CEL orders such texts."""
+
+
+def texts_in_order(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV344: an amount, a duration, a version or a number that is ordered as text.
+
+    upstream: k8s.io/apiserver pkg/cel/library/quantity.go
+    """
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, Call) or node.function not in _ORDERS:
+                continue
+            reader = _reader_of_texts(node, policy)
+            if reader:
+                left, right = (_read_by(reader, part) for part in node.arguments)
+                order = node.function.strip("_")
+                is_plain = reader in {"int", "duration"}
+                meant = f"{left} {order} {right}"
+                meant = meant if is_plain else f"{left}.compareTo({right}) {order} 0"
+                text = (
+                    f"`{written(node)}` compares the characters of texts, so that "
+                    f"{_READERS[reader][1]}: write `{meant}`"
+                )
+                yield policy.warn("KV344", text, one.path)
+
+
+def _reader_of_texts(node: Call, policy: CelPolicy) -> str:
+    """Return the function that should read both sides of a comparison, or ""."""
+    plain = [_unwrapped(part, policy) for part in node.arguments]
+    texts = [one.value for one in plain if isinstance(one, Literal) and isinstance(one.value, str)]
+    if sum(map(_is_amount, plain)) + len(texts) == len(plain) and len(texts) < len(plain):
+        return "quantity"
+    forms = _READERS.items() if len(texts) == 1 else ()
+    found = next((name for name, (form, _) in forms if form.fullmatch(texts[0])), "")
+    # The types of fields are checked elsewhere: a number is never ordered with a text.
+    return "" if found == "int" and not any(map(_is_text, node.arguments)) else found
+
+
+def _is_text(node: Node) -> bool:
+    """Return whether a node is certainly a text, such as `string(…)` or a label."""
+    if not isinstance(node, Call):
+        return False
+    parts = children(node)
+    if node.function in {"orValue", OR_VALUE}:
+        return isinstance(parts[1], Literal) and isinstance(parts[1].value, str)
+    is_indexed = node.function == "_[_]" and isinstance(parts[0], Select | Call)
+    names = {getattr(parts[0], "field", ""), getattr(parts[0], "function", "")} if parts else set()
+    return node.function in _TEXTS or (is_indexed and not names.isdisjoint(_OF_TEXTS))
+
+
+_TEXTS = frozenset({"string", "find", "substring", "replace", "trim"})
+_OF_TEXTS = frozenset({"labels", "annotations", "data", "split"})
+
+
+def _unwrapped(node: Node, policy: CelPolicy) -> Node:
+    """Return a node without conversions to text and defaults, and the value of a variable."""
+    while isinstance(node, Call) and node.function in _WRAPPERS:
+        node = children(node)[0]
+    variable = policy.variable(node)
+    return node if variable is None else variable.root
+
+
+def _is_amount(node: Node) -> bool:
+    is_indexed = isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}
+    owner = children(node)[0] if is_indexed or isinstance(node, Select) else None
+    return isinstance(owner, Select) and owner.field in _OF_AMOUNTS
+
+
+def _read_by(reader: str, node: Node) -> str:
+    text = node.value if isinstance(node, Literal) else None
+    if isinstance(text, str) and reader == "int":
+        return text
+    if isinstance(text, str) and reader == "semver":
+        number, dash, rest = text.removeprefix("v").partition("-")
+        text = f"{number}{'.0' * (2 - number.count('.'))}{dash}{rest}"
+        return f"semver('{text}')"
+    return f"{reader}({written(node)})"
+
+
 _HOST = r"(https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?"
 _OPEN_START = r"\.[*+](?=.*[^.*+])"
 _OPEN_END = r"(?<!\\)\.[*+]$"

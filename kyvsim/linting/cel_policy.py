@@ -103,6 +103,13 @@ class CelPolicy(NamedTuple):
         """Whether the policy has validations that objects or images must pass."""
         return self.kind in {*VALIDATING, "ImageValidatingPolicy"}
 
+    def variable(self, node: Node) -> ParsedExpression | None:
+        """Return the expression of the variable that a node reads; None for other nodes."""
+        if not isinstance(node, Select) or not is_name(node.operand, "variables"):
+            return None
+        paths = {(*one.path, "expression") for one in self.spec.variables if one.name == node.field}
+        return next((one for one in self.expressions if one.path in paths), None)
+
     def warn(self, code: str, message: str, path: Path) -> Diagnostic:
         """Return a warning about the node at `path` of the policy's document."""
         return warn(self.policy.document, code, message, path)

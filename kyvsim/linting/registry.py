@@ -147,6 +147,10 @@ CHECKS: Final = (
     _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
     _cel(descriptions.understated_cel_policies, KV391="^(ports):"),
     _expressions(cel_logic.unreadable_texts, KV350='key: "{{ request.object.spec.ports.port }}"'),
+    _expressions(
+        cel_logic.texts_in_order,
+        KV344="expression: object.spec.resources.requests.storage <= '10Gi'",
+    ),
     _expressions(cel_logic.loose_texts, KV360="matches('Cluster.*')"),
     _expressions(cel_logic.opposite_defaults, KV361="orValue(false)"),
     _expressions(cel_validations.unread_variables, KV242="name: team"),
@@ -188,7 +192,6 @@ CHECKS: Final = (
         KV323="expression: \"object.metadata.labels.team != ''\"",
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
         KV329='key: "{{ request.object.spec.hostNetwork }}"',
-        KV344="expression: object.spec.resources.requests.storage <= '10Gi'",
     ),
     _expressions(
         cel_types.type_problems,

@@ -166,3 +166,33 @@ def test_texts_that_functions_cannot_read(codes):
     assert deletion(f"{age} > duration('168h')") == []
     assert deletion("quantity('10 GB').isGreaterThan(quantity('1Gi'))") == ["KV350"]
     assert deletion("object.metadata.name.matches('[')") == ["KV350"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        (f"string({NAME}) >= '500m'", ["KV344"]),
+        ("object.?data[?'limit'].orValue('0') < '2Gi'", ["KV344"]),
+        ("'1h30m' > object.?data[?'age'].orValue('0')", ["KV344"]),
+        (f"{NAME}.split(':')[1] >= '1.20'", ["KV344"]),
+        (f"{NAME}.split('-')[1] > '5'", ["KV344"]),
+        (f"string(size({NAME})) <= '10'", ["KV344"]),
+        (f"[{{'limits': {{'cpu': '2'}}}}].all(c, c.limits.cpu <= {NAME})", []),
+        (f"size({NAME}) <= 10", []),
+        (f"{NAME}.substring(0, 1) >= '0' && {NAME}.substring(0, 1) <= '9'", []),
+        (f"string({NAME}) >= '2024-01-01'", []),
+        (f"{NAME} == '2Gi'", []),
+        ("quantity(object.?data[?'limit'].orValue('0')).isLessThan(quantity('2Gi'))", []),
+    ],
+)
+def test_numbers_that_are_ordered_as_text(codes, expression, found):
+    assert codes(expression) == found
+
+
+def test_a_bound_in_a_variable_is_read(codes):
+    def ordered(bound):
+        variables = [{"name": "most", "expression": bound}]
+        return codes(f"{NAME} <= variables.most", variables=variables)
+
+    assert ordered("'500m'") == ["KV344"]
+    assert ordered("'n'") == []
