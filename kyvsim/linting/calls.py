@@ -12,11 +12,13 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.linting.cel_logic import regex_meant
 from kyvsim.linting.patterns import unit_hint
 from kyvsim.linting.queries import is_list, last_field, trees, written_in
-from kyvsim.linting.traversal import joined_texts, texts_of
+from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.policy.tree import Condition
 from kyvsim.policy.visit import Text, TextKind
 
 _VALUE = "\0"
@@ -271,3 +273,36 @@ def _failures(function: Function, arguments: list[list[Json]]) -> list[str]:
         if count == _MOST_CALLS:
             return []
     return [*errors]
+
+
+_SEARCH = re.compile(r"\{\{\s*regex_match\(\s*'([^']*)'\s*,(.*)\)\s*\}\}")
+_PROSE = re.compile(r"\b(annotations|args|command|data|message)\b|@")
+
+
+def unanchored_searches(policy: Policy) -> Iterator[Diagnostic]:
+    """KV360: a name that is denied unless a regular expression without anchors is found in it.
+
+    upstream: pkg/engine/jmespath/functions.go `jpRegexMatch`
+    """
+    for rule in policy.rules:
+        for node in nodes_of(rule) if "regex_match" in joined_texts(rule) else ():
+            found = (
+                _SEARCH.fullmatch(node.key.strip())
+                if isinstance(node, Condition) and isinstance(node.key, str)
+                else None
+            )
+            if found is None or not isinstance(node, Condition):
+                continue
+            is_required = "deny" in node.path and (node.operator, node.value) in _REQUIRED
+            meant = regex_meant(
+                found[1], is_required=is_required, is_name=not _PROSE.search(found[2])
+            )
+            if meant:
+                text = (
+                    "`regex_match` searches in the whole text, which may have anything beside "
+                    f"`{found[1]}`: write `'{meant}'`"
+                )
+                yield warn(policy.document, "KV360", text, (*node.path, "key"))
+
+
+_REQUIRED = (("Equals", False), ("NotEquals", True), ("Equal", False), ("NotEqual", True))

@@ -10,6 +10,7 @@ from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expressio
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
 from kyvsim.cel.unparse import written
+from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic
@@ -414,19 +415,52 @@ def loose_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
 
     upstream: github.com/google/cel-go common/types/string.go: `matches` searches, as RE2 does
     """
-    for one in policy.expressions if policy.validates else ():
-        for node in _required(one.root) if one.is_test else ():
+    found: dict[Path, str] = {}
+    for one in policy.expressions:
+        required = _required_tests(policy, one) if policy.validates and one.is_test else ()
+        for path, node, is_required in (
+            *((one.path, node, False) for node in one.nodes()),
+            *((path, node, True) for path, node in required),
+        ):
             if not isinstance(node, Call) or node.target is None or len(node.arguments) != 1:
                 continue
             given = node.arguments[0]
             value = given.value if isinstance(given, Literal) else None
             problem = ""
-            if isinstance(value, str) and node.function == "startsWith":
+            if not isinstance(value, str):
+                continue
+            if node.function == "startsWith" and is_required:
                 problem = _prefix_problem(node.target, value)
-            elif isinstance(value, str) and node.function == "matches":
-                problem = _search_problem(node.target, value)
+            elif node.function == "matches":
+                meant = regex_meant(value, is_required=is_required, is_name=_is_name(node.target))
+                problem = meant and (
+                    f"`matches` searches in the whole text, so `{written(node.target)}` may have "
+                    f"anything beside `{value}`: write `'{meant}'`"
+                )
             if problem:
-                yield policy.warn("KV360", problem, one.path)
+                found.setdefault(path, problem)
+    for path, problem in found.items():
+        yield policy.warn("KV360", problem, path)
+
+
+def _required_tests(policy: CelPolicy, one: ParsedExpression) -> Iterator[tuple[Path, Node]]:
+    """Yield the tests that have to hold, or one of them, also those of variables."""
+    for node in _required(one.root):
+        variable = policy.variable(node)
+        if variable is not None and variable.path != one.path:
+            yield from _required_tests(policy, variable)
+        else:
+            yield one.path, node
+
+
+_PROSE = frozenset({"annotations", "args", "command", "data", "stringData", "message"})
+
+
+def _is_name(node: Node) -> bool:
+    """Return whether a text is a name, label or the like, in which hardly anything is searched."""
+    nodes = ParsedExpression((), "", node).nodes()
+    fields = {one.field for one in nodes if isinstance(one, Select)}
+    return bool(fields) and _PROSE.isdisjoint(fields)
 
 
 def _prefix_problem(target: Node, prefix: str) -> str:
@@ -440,20 +474,50 @@ def _prefix_problem(target: Node, prefix: str) -> str:
     )
 
 
-def _search_problem(target: Node, pattern: str) -> str:
+_FLAGS = re.compile(r"\(\?[imsU]+\)")
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|.", re.DOTALL)
+_CLASSES = frozenset({"\\d", "\\w", "\\s", "\\D", "\\W", "\\S"})
+_EDGES = frozenset({"^", "$", "\\A", "\\z", "\\b", "\\B"})
+
+
+_BETWEEN = frozenset({"-", ".", "/", ":", "_", "\\-", "\\.", "\\/"})
+"""What is between the parts of names."""
+
+
+def regex_meant(pattern: str, *, is_required: bool, is_name: bool) -> str:
+    """Return a regular expression with the anchors that one seems to lack, or "".
+
+    If it is not required, only if one of its alternatives has an anchor that others lack. In
+    texts other than names, expressions may be meant to be searched.
+    """
+    flags = found[0] if (found := _FLAGS.match(pattern)) else ""
+    tokens = _TOKEN.findall(pattern.removeprefix(flags))
+    depth = 0
+    parts: list[list[str]] = [[]]  # the alternatives outside of groups
+    for token in tokens:
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if (token, depth) == ("|", 0):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    plain = "".join(tokens[tokens[:1] == ["^"] : len(tokens) - (tokens[-1:] == ["$"])])
+    if len(parts) > 1 and any(one[:1] == ["^"] or one[-1:] == ["$"] for one in parts):
+        starts = {one[:1] == ["^"] or one[:2] == [".", "*"] for one in parts}
+        ends = {one[-1:] == ["$"] or one[-2:] == [".", "*"] for one in parts}
+        is_mixed = len(starts) > 1 or len(ends) > 1
+        # Such as `^kube-|-system$`, a prefix and a suffix.
+        is_affix = not _BETWEEN.isdisjoint((*parts[0][-1:], *parts[-1][:1]))
+        return f"{flags}^({plain})$" if is_mixed and not is_affix else ""
+    if not is_required or not tokens or not _EDGES.isdisjoint(tokens):
+        return ""
     opened, ended = re.match(_OPEN_START, pattern), re.search(_OPEN_END, pattern)
-    if "|" in pattern:
-        return ""
-    if ended and not opened and not pattern.startswith("^"):
-        meant = f"^{pattern}"
-    elif opened and not ended and not pattern.endswith("$"):
-        meant = f"{pattern}$"
-    else:
-        return ""
-    return (
-        f"`matches` searches in the whole text, so `{written(target)}` may have anything "
-        f"{'before' if ended else 'after'} `{pattern}`: write `'{meant}'`"
-    )
+    if is_name and len(parts) > 1:
+        return f"{flags}^({plain})$"
+    if is_name and (tokens[0] in {"(", *_CLASSES} or tokens[0].startswith("[")):
+        return f"{flags}^{plain}$"
+    if ended and not opened:
+        return f"^{pattern}"
+    return f"{pattern}$" if opened and not ended else ""
 
 
 _READING = frozenset(

@@ -77,6 +77,7 @@ CHECKS: Final = (
         KV339="key: \"{{ contains(request.object.spec.containers[].image, ':latest') }}\"",
         KV351=_OTHER_MEANING,
     ),
+    _rules(calls.unanchored_searches, KV360="matches('Cluster.*')"),
     _rules(
         patterns.misread_patterns,
         KV306='healthCheckNodePort: "=> 30000"',

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.linting.calls import call_problems
+from kyvsim.linting.calls import call_problems, unanchored_searches
 
 
 def denies(expression):
@@ -148,3 +148,20 @@ def test_a_constant_that_means_something_else(remarks, expression, advice):
 )
 def test_calls_that_are_fine(remarks, expression):
     assert remarks(call_problems, denies(expression)) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "operator", "value", "codes"),
+    [
+        ("regex_match('[a-z]+-v[0-9]', request.object.metadata.name)", "Equals", False, ["KV360"]),
+        ("regex_match('dev|test', request.namespace)", "NotEquals", True, ["KV360"]),
+        ("regex_match('^dev|test$', request.namespace)", "Equals", True, ["KV360"]),
+        ("regex_match('[A-Z]', request.object.metadata.name)", "Equals", True, []),
+        ("regex_match('^[a-z]+$', request.object.metadata.name)", "Equals", False, []),
+        ("regex_match('[A-Z]+', request.object.metadata.annotations.a)", "Equals", False, []),
+    ],
+)
+def test_searches_without_anchors(remarks, expression, operator, value, codes):
+    rule = denies(expression)
+    rule["validate"]["deny"]["conditions"]["any"][0].update(operator=operator, value=value)
+    assert [code for code, _, _ in remarks(unanchored_searches, rule)] == codes

@@ -137,10 +137,29 @@ def test_loops_that_do_not_read_their_elements(codes, expression, found):
         (f"{NAME}.matches('-a-')", []),
         (f"{NAME}.matches('a[.*]')", []),
         (f"!{NAME}.matches('a-.*')", []),
+        (f"{NAME}.matches('[a-z]+-[0-9]')", ["KV360"]),
+        (f"{NAME}.matches('(?i)(dev|test)-a')", ["KV360"]),
+        (f"{NAME}.matches('dev|test')", ["KV360"]),
+        (f"{NAME}.matches('^v[0-9]+|latest$')", ["KV360"]),
+        (f"!{NAME}.matches('^v[0-9]+|latest$')", ["KV360"]),
+        (f"{NAME}.matches('^(dev|test)$')", []),
+        (f"{NAME}.matches('^dev$|^test$')", []),
+        (f"{NAME}.matches('^dev-|-test$')", []),
+        (f"{NAME}.matches('^dev.*|.*test$')", []),
+        (f"{NAME}.matches('[a-z]+$')", []),
+        (f"!{NAME}.matches('[A-Z]')", []),
+        ("object.metadata.?annotations[?'a'].orValue('').matches('[A-Z]+-[0-9]+')", []),
+        ("['a', 'b'].all(e, e.matches('[a-z]') && e.startsWith(request.name))", []),
     ],
 )
 def test_texts_that_accept_more_than_they_show(codes, expression, found):
     assert codes(expression) == found
+
+
+def test_a_search_in_a_variable_is_read(codes):
+    variables = [{"name": "fits", "expression": f"{NAME}.matches('[a-z]+-prod')"}]
+    assert codes("variables.fits", variables=variables) == ["KV360"]
+    assert codes("!variables.fits", variables=variables) == []
 
 
 def test_defaults_that_are_not_those_of_kubernetes(codes):
