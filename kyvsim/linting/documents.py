@@ -1,5 +1,6 @@
 """Checks of documents: deprecated versions, duplicates and expired exceptions."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
@@ -154,7 +155,7 @@ _REFUSED: Mapping[str, str] = {
 
 
 def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
-    """KV234: a schedule that is not in the format of cron, or whose time never comes.
+    """KV234: a schedule that cannot be read, or whose time never comes; KV381: one misread.
 
     upstream: api/kyverno/v2/cleanup_policy_types.go `ValidateSchedule`,
     pkg/controllers/deleting/controller.go
@@ -166,9 +167,12 @@ def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterat
         if schedule.__class__ is not str:
             continue
         if is_standard_schedule(schedule):
-            if not schedule.startswith("@") and not next_times(schedule, now, 1):
-                text = f"the time of the schedule `{schedule}` never comes: no month has such a day"
+            if schedule.startswith("@"):
+                continue
+            if text := _time_problem(kind, schedule, now):
                 yield warn(document, "KV234", text, ("spec", "schedule"))
+            elif text := _unlike_times(schedule):
+                yield warn(document, "KV381", text, ("spec", "schedule"))
             continue
         text = f"`{schedule}` is not a schedule of cron, so a cluster rejects the {_noun(kind)}"
         number = len(schedule.split())
@@ -177,3 +181,42 @@ def unreadable_schedules(documents: Iterable[Document], now: datetime) -> Iterat
         elif number == _FIELDS:
             text = f"{text}: {field_problem(schedule)}"
         yield warn(document, "KV234", text, ("spec", "schedule"))
+
+
+def _time_problem(kind: str, schedule: str, now: datetime) -> str:
+    try:
+        if next_times(schedule, now, 1):
+            return ""
+    except ValueError as error:
+        # Kyverno computes times with a stricter implementation than Kubernetes.
+        is_stricter = kind != "CronJob"
+        return f"Kyverno cannot compute the times of `{schedule}`: {error}" if is_stricter else ""
+    return f"the time of the schedule `{schedule}` never comes: no month has such a day"
+
+
+_STEP = re.compile(r"\*/(\d+)")
+_SINGLE = re.compile(r"\d+")
+
+
+def _unlike_times(schedule: str) -> str:
+    """Return how the times of a schedule with five fields differ from those that it seems to show.
+
+    Hours from one to another are left, such as `* 9-17 * * *`: each minute of them may be meant.
+    """
+    minute, hour, day, _, weekday = fields = schedule.split()
+    is_few = hour not in {"*", "*/1"} and "-" not in hour
+    is_day = hour == "*" and (_SINGLE.fullmatch(day) or _SINGLE.fullmatch(weekday))
+    if minute in {"*", "*/1"} and (is_few or is_day):
+        once = " ".join(("0", "0" if is_day else hour, *fields[2:]))
+        when = "of the whole day" if is_day else "of these hours"
+        return f"`{schedule}` is every minute {when}: for one time, write `{once}`"
+    for text, noun, count in ((minute, "minute", 60), (hour, "hour", 24)):
+        found = _STEP.fullmatch(text)
+        step = int(found[1]) if found else 0
+        if step > count / 2:
+            times = " and ".join(map(str, range(0, count, step)))
+            return (
+                f"`{text}` is not every {step} {noun}s, but each {noun} {times}: steps begin again "
+                f"with 0 after {count} {noun}s"
+            )
+    return ""

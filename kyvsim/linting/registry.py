@@ -215,6 +215,7 @@ CHECKS: Final = (
             (*given.documents, *given.manifests), given.now
         ),
         KV234='schedule: "0 3 * *"',
+        KV381='schedule: "* 3 * * *"',
     ),
     _documents(
         lambda given: lookups.entry_problems(given.documents),

@@ -155,3 +155,28 @@ def test_contexts_of_cleanup_policies(kind, entry, reported):
     one = document(kind=kind)
     one.data["spec"] = {"context": [entry]}
     assert [found.code for found in refused_contexts([one])] == ["KV393"] * reported
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "found"),
+    [
+        ("CronJob", "* 3 * * *", ["KV381"]),
+        ("DeletingPolicy", "* */6 * * *", ["KV381"]),
+        ("CronJob", "*/1 3,15 * * *", ["KV381"]),
+        ("CleanupPolicy", "* * 1 * *", ["KV381"]),
+        ("CronJob", "* * * * 0", ["KV381"]),
+        ("CronJob", "*/45 * * * *", ["KV381"]),
+        ("CronJob", "0 */16 * * *", ["KV381"]),
+        ("CronJob", "*/90 * * * *", ["KV381"]),
+        ("DeletingPolicy", "*/90 * * * *", ["KV234"]),
+        ("CronJob", "* 9-17 * * 1-5", []),
+        ("CronJob", "* * * * *", []),
+        ("CronJob", "* * * * 1-5", []),
+        ("CronJob", "0 */6 * * *", []),
+        ("CronJob", "*/30 */1 * * *", []),
+    ],
+)
+def test_schedules_with_other_times_than_they_show(kind, schedule, found):
+    one = document(kind=kind)
+    one = one._replace(data={**one.data, "spec": {"schedule": schedule}})
+    assert [each.code for each in unreadable_schedules([one], NOW)] == found
