@@ -31,6 +31,7 @@ from kyvsim.linting.cel_policy import (
 from kyvsim.linting.fields import mistyped_parts, type_named, unknown_parts
 from kyvsim.linting.references import kind_problem
 from kyvsim.model.diagnostic import Diagnostic, listed, nearest
+from kyvsim.model.source import place_in_text
 from kyvsim.policy.read import read_pattern
 from kyvsim.schema.hints import field_hint
 from kyvsim.schema.merge_types import Type, find_type
@@ -229,6 +230,62 @@ def _contains(value: object, key: str) -> bool:
     if isinstance(value, list):
         return any(_contains(one, key) for one in value)
     return bool(value == key)
+
+
+def replaced_by_add(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV382: a JSON patch that adds a whole list or map, and so replaces the one that is there.
+
+    upstream: RFC 6902 section 4.1
+    """
+    types = changed_types(policy)
+    for one in policy.expressions if types else ():
+        for node in one.nodes() if one.is_mutation("jsonPatch") else ():
+            if not isinstance(node, StructLiteral) or node.type_name.lstrip(".") != "JSONPatch":
+                continue
+            fields = {field.name: field.value for field in node.fields}
+            op, place, value = (fields.get(name) for name in ("op", "path", "value"))
+            if not isinstance(op, Literal) or op.value != "add" or place is None:
+                continue
+            step = PatchStep(_path_text(place), frozenset())
+            key = step.keys[-1] if step.keys else ""
+            if not isinstance(value, ListLiteral | MapLiteral) or policy.mentions(key):
+                continue
+            problem = replaced_problem(
+                _shown(step), key, _types_at(step, types), is_list=isinstance(value, ListLiteral)
+            )
+            if problem:
+                found = policy.warn("KV382", problem, one.path)
+                document = policy.policy.document
+                at = place_in_text(document, one.path, one.text, place.at)
+                yield found._replace(location=at)
+
+
+def _types_at(step: PatchStep, types: Sequence[Type]) -> list[Type]:
+    """Return the types of the field at a path, of the kinds that have it."""
+    here = list(types)
+    for key in step.keys:
+        below = (field_of(one, key) if one.mapping else element_of(one) for one in here)
+        here = [one for one in below if one is not None]
+    return here
+
+
+_SET_AS_A_WHOLE = frozenset({"args", "command", "add", "drop", "finalizers"})
+"""Lists that are hardly ever extended."""
+
+
+def replaced_problem(path: str, key: str, types: Sequence[Type], *, is_list: bool) -> str:
+    """Return that `add` of a list or map replaces a field of some types, or ""."""
+    if not types or key in _SET_AS_A_WHOLE or key.isdigit() or key in {"-", "…"}:
+        return ""
+    for one in types:
+        fits = one.sequence if is_list else one.mapping and one.mapping.others
+        if one.scalar or not fits:
+            return ""
+    remedy = f"write `{path}/-` for one more element" if is_list else f"write `{path}/KEY`"
+    return (
+        f"`add` replaces all of `{path}` in objects that have it, and nothing in the policy tests "
+        f"for `{key}`: {remedy}, and add the whole field only if it is missing"
+    )
 
 
 _NEAR = 0.8

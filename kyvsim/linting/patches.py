@@ -14,7 +14,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     operations_of,
     patch_operations,
 )
-from kyvsim.linting.cel_mutations import steps_of
+from kyvsim.linting.cel_mutations import replaced_problem, steps_of
 from kyvsim.linting.cel_policy import CelPolicy
 from kyvsim.linting.fields import (
     json_patches,
@@ -26,6 +26,7 @@ from kyvsim.linting.fields import (
     unfitting_parts,
     unknown_parts,
 )
+from kyvsim.linting.traversal import texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import place_in_text
@@ -130,7 +131,7 @@ def _removes_elements(loop: ForEachMutation) -> bool:
 
 
 def mistyped_patches(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Diagnostic]:
-    """KV225, KV327, KV350: a JSON patch for a field or with a value that the kinds do not have."""
+    """KV225, KV327, KV350, KV382: a JSON patch that does not fit the fields of the kinds."""
     find = type_finder(kinds)
     for policy in policies:
         for rule in policy.rules:
@@ -145,12 +146,22 @@ def mistyped_patches(policies: Iterable[Policy], kinds: KindTable) -> Iterator[D
                     path = operation.get("path")
                     if not isinstance(path, str) or not path.startswith("/"):
                         continue
-                    for code, text, at in _misfits(operation, path, types):
+                    for code, text, at in _misfits(operation, path, types, rule, patch):
                         yield _at_text(policy, patch, path, code, text, at)
 
 
+def _mentions(rule: Rule, patch: JsonPatch, key: str) -> bool:
+    """Return whether a rule contains the name of a field outside of a patch and its own name."""
+    apart = (patch.path, (*rule.path, "name"))
+    return any(
+        key in one.text
+        for one in texts_of(rule)
+        if not any(one.path[: len(path)] == path for path in apart)
+    )
+
+
 def _misfits(
-    operation: Mapping[str, Json], path: str, types: Sequence[Type]
+    operation: Mapping[str, Json], path: str, types: Sequence[Type], rule: Rule, patch: JsonPatch
 ) -> Iterator[tuple[str, str, str]]:
     """Yield what the types do not allow: code, text, and the field of the operation."""
     here = types
@@ -164,6 +175,11 @@ def _misfits(
             yield "KV225", f"none of the kinds of the rule has the field `{step}` here{hint}", ""
         here = [resolved(one) for one in refs if one is not None]
         here += [resolved(one.element) for one in lists]
+    whole = operation.get("value")
+    if operation.get("op") == "add" and isinstance(whole, list | dict):
+        problem = replaced_problem(path, last, here, is_list=isinstance(whole, list))
+        if problem and not _mentions(rule, patch, last):
+            yield "KV382", problem, ""
     if operation.get("op") not in {"add", "replace"} or not here or is_open(path):
         return
     value = read_pattern(operation.get("value"), ())

@@ -182,6 +182,7 @@ CHECKS: Final = (
     ),
     _expressions(cel_mutations.unknown_paths, KV260='path: "/spec/sessionAfinity"'),
     _expressions(cel_mutations.absent_parents, KV261='path: "/metadata/labels/team"'),
+    _expressions(cel_mutations.replaced_by_add, KV382='path: "/metadata/annotations"'),
     _expressions(cel_mutations.added_by_replace, KV267='op: "replace"'),
     _expressions(
         cel_matching.unseen_controllers,
@@ -376,6 +377,7 @@ CHECKS: Final = (
         KV327='healthCheckNodePort: "30000"',
         KV349="value: Nodeport",
         KV350='key: "{{ request.object.spec.ports.port }}"',
+        KV382='path: "/metadata/annotations"',
     ),
     _rules(patches.indexes_of_other_lists, KV357="/spec/ports/{{elementIndex}}/name"),
     _rules(rules.loops_without_element, KV358="list: request.object.spec.ports"),

@@ -237,3 +237,21 @@ def test_generated_objects(written, made, found):
     text = f'generator.Apply("shop", [{{{made}, "metadata": dyn({{"name": "a"}})}}])'
     whole = {"matchConstraints": {"resourceRules": [PODS]}, "generate": [{"expression": text}]}
     assert codes(written("GeneratingPolicy", whole)) == found
+
+
+VOLUMES = "[JSONPatch{{op: 'add', path: '/spec/volumes', value: {}}}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (VOLUMES.format("[{'name': 'a'}]"), ["KV382"]),
+        ("[JSONPatch{op: 'add', path: '/metadata/labels', value: {'a': 'b'}}]", ["KV382"]),
+        ("[JSONPatch{op: 'add', path: '/spec/volumes/-', value: {'name': 'a'}}]", []),
+        ("[JSONPatch{op: 'replace', path: '/spec/volumes', value: [{'name': 'a'}]}]", []),
+        (f"has(object.spec.volumes) ? [] : {VOLUMES.format('[]')}", []),
+        (VOLUMES.format("object.spec.?volumes.orValue([]) + [{'name': 'a'}]"), []),
+    ],
+)
+def test_a_list_or_map_that_add_replaces(told, text, found):
+    assert codes(told(patched(text))) == found

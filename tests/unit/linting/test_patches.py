@@ -124,7 +124,7 @@ def sets(path, value, kind="Pod"):
         ("Pod", "/spec/tolerations", "{key: a}", ["KV350"]),
         ("Pod", "/spec/tolerations/-", "{ky: a}", ["KV225"]),
         ("Pod", "/spec/containers/0/resources/limits/memory", "1Gi", []),
-        ("Pod", "/spec/nodeSelector", "{a~1b: c}", []),
+        ("Pod", "/spec/nodeSelector/a~1b", "c", []),
         ("Secret", "/data/password", "cGFzcw==", []),
         ("Secret", "/data/password", "my_password", ["KV327"]),
         ("Service", "/spec/ports/0/targetPort", "http", []),
@@ -190,3 +190,36 @@ def test_the_index_of_another_list(remarks, over, path, found):
     patch = f"- {{op: add, path: '{path}', value: a}}\n"
     rule = {"mutate": {"foreach": [{"list": over, "patchesJson6902": patch}]}}
     assert [code for code, *_ in remarks(indexes_of_other_lists, rule)] == ["KV357"] * found
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "more", "found"),
+    [
+        ("/spec/tolerations", "[{key: a}]", {}, ["KV382"]),
+        ("/spec/nodeSelector", "{a: b}", {}, ["KV382"]),
+        ("/metadata/labels", "{}", {}, ["KV382"]),
+        ("/spec/containers/0/env", "[{name: a}]", {}, ["KV382"]),
+        ("/spec/containers/0/env/-", "{name: a}", {}, []),
+        ("/spec/containers/0", "{name: a}", {}, []),
+        ("/spec/containers/0/command", "[a]", {}, []),
+        ("/spec/securityContext", "{runAsNonRoot: true}", {}, []),
+        (
+            "/spec/tolerations",
+            "[{key: a}]",
+            {
+                "preconditions": {
+                    "all": [
+                        {
+                            "key": "{{ request.object.spec.tolerations[] || `[]` | length(@) }}",
+                            "operator": "Equals",
+                            "value": 0,
+                        }
+                    ]
+                }
+            },
+            [],
+        ),
+    ],
+)
+def test_a_list_or_map_that_is_replaced(remarks, path, value, more, found):
+    assert [code for code, _, _ in remarks(typed, {**sets(path, value), **more})] == found
