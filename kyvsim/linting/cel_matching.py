@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
 from kyvsim.kubernetes.discovery import is_namespaced
 from kyvsim.kubernetes.labels import is_label, unselectable_label
+from kyvsim.kubernetes.objects import metadata, text_field
+from kyvsim.linting.cel_logic import demands
 from kyvsim.linting.cel_policy import VALIDATING, CelPolicy, is_name, matched_kinds, selected
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.policy.cel_autogen import custom_workload
@@ -139,6 +141,59 @@ def _impossible_namespaces(
                 text = f"no namespace has the name `{name}`: names have lower case and no wildcards"
                 path = (*constraints.path, "namespaceSelector", "matchExpressions", index)
                 yield policy.warn("KV270", text, (*path, "values"))
+
+
+_NAMESPACE = re.compile(
+    r"(object|oldObject)\.metadata\.\??namespace(\.orValue\(.*\))?|request\.namespace"
+    r"|namespaceObject\.metadata\.name"
+)
+_EQUALITIES = frozenset({"_==_", "_!=_", "@in", "not in"})
+
+
+def other_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV383: a namespaced policy about other namespaces, whose objects it never sees.
+
+    upstream: pkg/cel/policies/vpol/engine/predicate.go `NamespacedPolicy`
+    """
+    whole = policy.policy
+    if not whole.kind.startswith("Namespaced"):
+        return
+    constraints, own = (
+        policy.spec.match_constraints,
+        text_field(metadata(whole.document.data), "namespace"),
+    )
+    if constraints is not None and constraints.selects_namespaces:
+        problem = own_namespace_problem(
+            whole.kind, policy.kind, own, constraints.namespace_selector
+        )
+        if problem:
+            yield policy.warn("KV383", problem, (*constraints.path, "namespaceSelector"))
+    for one in policy.expressions if own else ():
+        tests = (atom for node in one.nodes() for atom in demands(node))
+        for atom in tests:
+            is_about_others = {own, "", True}.isdisjoint(atom.values)
+            is_equality = atom.relation in _EQUALITIES and _NAMESPACE.fullmatch(atom.operand)
+            if is_equality and is_about_others:
+                text = (
+                    f"`{atom.operand}` is always `{own}`, since a {whole.kind} only sees objects "
+                    f"of its own namespace: write a {policy.kind} for {listed(atom.values)}"
+                )
+                yield policy.warn("KV383", text, one.path)
+                break
+
+
+def own_namespace_problem(
+    kind: str, cluster_kind: str, own: str, selector: Mapping[str, object] | None
+) -> str:
+    """Return why a policy of one namespace does not need a selector of namespaces, or ""."""
+    labels = (selector or {}).get("matchLabels")
+    name = labels.get("kubernetes.io/metadata.name") if isinstance(labels, dict) else None
+    if own and name == own:
+        return ""
+    return (
+        f"a {kind} only sees objects of its own namespace{f' `{own}`' if own else ''}, so this can "
+        f"select no other: write a {cluster_kind} for several namespaces"
+    )
 
 
 def _rules_without_requests(

@@ -14,11 +14,12 @@ from kyvsim.kubernetes.discovery import (
     split_api_version,
 )
 from kyvsim.kubernetes.labels import selector_problem
-from kyvsim.kubernetes.objects import Path
+from kyvsim.kubernetes.objects import Path, metadata, text_field
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
 from kyvsim.languages.classic.validation.rule_parts import is_open, mask_variables
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
+from kyvsim.linting.cel_matching import own_namespace_problem
 from kyvsim.linting.fields import kinds_served
 from kyvsim.linting.patterns import are_apart
 from kyvsim.linting.references import target_kinds
@@ -269,7 +270,7 @@ def _bad_texts(
 
 
 def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
-    """KV314: criteria about namespaces for objects without a namespace.
+    """KV314: criteria about namespaces for objects without one; KV383: those of one namespace.
 
     upstream: pkg/engine/utils/match.go; a Namespace counts as in itself, but not for selectors; for
     targets pkg/clients/dclient/helpers.go `GetResources`
@@ -283,6 +284,7 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
                 f"its own: write a Cluster{policy.kind}"
             )
             yield warn(policy.document, "KV314", text, (*one.path, "resources", "kinds"))
+    yield from _selectors_of_own_namespace(policy)
     for one in (one for rule in policy.rules for one in rule.tree.filters):
         if not one.namespaces and not one.namespace_selector:
             continue
@@ -302,6 +304,24 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
             )
             yield warn(policy.document, "KV314", text, (*path, "namespaceSelector"))
     yield from _namespaces_of_targets(policy)
+
+
+def _selectors_of_own_namespace(policy: Policy) -> Iterator[Diagnostic]:
+    """KV383: a selector of namespaces in a policy that only sees its own.
+
+    upstream: pkg/engine/utils/match.go, pkg/controllers/cleanup/controller.go
+    """
+    clusterwide = {"Policy": "ClusterPolicy", "CleanupPolicy": "ClusterCleanupPolicy"}
+    if policy.kind not in clusterwide:
+        return
+    own = text_field(metadata(policy.document.data), "namespace")
+    for one in (one for rule in policy.rules for one in rule.tree.match.filters):
+        problem = one.namespace_selector and own_namespace_problem(
+            policy.kind, clusterwide[policy.kind], own, one.namespace_selector
+        )
+        if problem:
+            path = (*one.path, "resources", "namespaceSelector")
+            yield warn(policy.document, "KV383", problem, path)
 
 
 def _namespaces_of_targets(policy: Policy) -> Iterator[Diagnostic]:

@@ -292,7 +292,12 @@ CHECKS: Final = (
         CheckSubject.FILES,
         lambda given: matching.refused_exceptions(given.exceptions),
     ),
-    _rules(matching.namespaces_of_cluster_kinds, KV314="namespaceSelector:"),
+    _rules(
+        matching.namespaces_of_cluster_kinds,
+        KV314="namespaceSelector:",
+        KV383="namespaceSelector:",
+    ),
+    _cel(cel_matching.other_namespaces, KV383="namespaceSelector:"),
     _rules(matching.invalid_namespace_selectors, KV346="namespaceSelector:"),
     _rules(matching.kinds_never_requested, KV315="kinds: [PodExecOptions]"),
     _rules(

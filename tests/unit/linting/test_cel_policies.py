@@ -1,5 +1,7 @@
 """What `lint` says of policies in CEL that compile: of what it warns, and of what it does not."""
 
+import json
+
 import pytest
 
 from kyvsim.api.lint import lint
@@ -520,3 +522,39 @@ def test_keys_that_are_not_pem(written, key, found):
         "validations": [{"expression": text, "message": "No."}],
     }
     assert [code for code, _ in written("ImageValidatingPolicy", spec)] == found
+
+
+@pytest.mark.parametrize(
+    ("condition", "selector", "found"),
+    [
+        ("request.namespace == 'cart'", {}, ["KV383"]),
+        ("object.metadata.?namespace.orValue('') in ['cart', 'pay']", {}, ["KV383"]),
+        ("!(namespaceObject.metadata.name in ['kube-system'])", {}, ["KV383"]),
+        ("object.metadata.namespace in ['cart', 'shop']", {}, []),
+        ("object.metadata.namespace != ''", {}, []),
+        ("object.metadata.namespace.startsWith('cart')", {}, []),
+        ("", {"matchLabels": {"stage": "live"}}, ["KV383"]),
+        ("", {"matchLabels": {"kubernetes.io/metadata.name": "cart"}}, ["KV383"]),
+        ("", {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}, []),
+    ],
+)
+@pytest.mark.parametrize("kind", ["NamespacedValidatingPolicy", "ValidatingPolicy"])
+def test_namespaced_policies_about_other_namespaces(tmp_path, kind, condition, selector, found):
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["configmaps"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": selector},
+        "validations": [{"expression": "object.metadata.name != 'a'", "message": "No."}],
+    }
+    if condition:
+        spec["matchConditions"] = [{"name": "c", "expression": condition}]
+    head = {"apiVersion": "policies.kyverno.io/v1", "kind": kind}
+    named = {"name": "p", **({"namespace": "shop"} if kind.startswith("Namespaced") else {})}
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps({**head, "metadata": named, "spec": spec}))
+    reported = [one.code for one in lint([str(file)]).diagnostics if one.code == "KV383"]
+    assert reported == (found if kind.startswith("Namespaced") else [])
