@@ -294,6 +294,62 @@ def unread_variables(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV242", text, (*variable.path, "name"))
 
 
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
+_EXCLUDING = re.compile(r"exclu(d.*|sions?)|skip(s|ped)?|ignor(e[sd]?|ing)|exempt\w*|except")
+_REVERSING = re.compile(r"not?|non.*|un.*|without|missing|absent|empty|only|other|others|outside")
+_NEGATING = frozenset({"not", "no", "non"})
+_NEGATIONS = frozenset({"!_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "_?_:_"})
+_SELECTING = frozenset({"_==_", "@in", "startsWith", "endsWith", "contains", "matches"})
+_FALSE = (False, None, 0, "", "false", "no", "none", "disabled")
+
+
+def selecting_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV384: a condition whose name excludes what its test selects.
+
+    upstream: pkg/cel/policies/vpol/compiler/policy.go: conditions must be true for an evaluation
+    """
+    conditions = policy.spec.match_conditions
+    if policy.kind == "DeletingPolicy":
+        conditions = (*conditions, *policy.spec.conditions)
+    by_path = {one.path: one for one in policy.expressions} if conditions else {}
+    for condition in conditions:
+        one = by_path.get((*condition.path, "expression"))
+        if one is None or not _selects(one):
+            continue
+        words = [word.lower() for word in _WORD.findall(condition.name)]
+        reversing = [word for word in words if _REVERSING.fullmatch(word)]
+        named = {word.lower() for text in _texts(one) for word in _WORD.findall(text)}
+        if any(map(_EXCLUDING.fullmatch, words)):
+            is_reversed = bool(reversing)
+        else:
+            # Such as `not-default` with a test for `default`.
+            is_reversed = len(reversing) != 1 or named.isdisjoint({*words} - _NEGATING)
+            is_reversed = is_reversed or reversing[0] not in _NEGATING
+        if not is_reversed:
+            text = (
+                f"the condition `{condition.name}` selects what its name excludes: the policy only "
+                f"applies where `{one.text.strip()}` is true (negate it with `!(…)`)"
+            )
+            yield policy.warn("KV384", text, one.path)
+
+
+def _selects(one: ParsedExpression) -> bool:
+    """Return whether an expression only has tests that are not negated."""
+    calls = [node for node in one.nodes() if isinstance(node, Call)]
+    if any(call.function in _NEGATIONS for call in calls):
+        return False
+    for call in calls:
+        given = [each.value for each in call.arguments if isinstance(each, Literal)]
+        if call.function == "_==_" and any(value in _FALSE for value in given):
+            return False
+    has = any(isinstance(node, Select) and node.test for node in one.nodes())
+    return has or any(call.function in _SELECTING for call in calls)
+
+
+def _texts(one: ParsedExpression) -> Iterator[str]:
+    return (text for node in one.nodes() for text in _strings(node))
+
+
 def null_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV247: `object` or `oldObject` compared with null: a missing object is an empty map.
 

@@ -154,6 +154,7 @@ CHECKS: Final = (
     ),
     _expressions(cel_logic.loose_texts, KV360="matches('Cluster.*')"),
     _expressions(cel_logic.opposite_defaults, KV361="orValue(false)"),
+    _expressions(cel_validations.selecting_conditions, KV384="name: exclude-system"),
     _expressions(cel_validations.unread_variables, KV242="name: team"),
     _expressions(
         cel_validations.number_arithmetic, KV252="expression: object.spec.replicas * 2 <= 6"

@@ -215,3 +215,27 @@ def test_a_bound_in_a_variable_is_read(codes):
 
     assert ordered("'500m'") == ["KV344"]
     assert ordered("'n'") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "found"),
+    [
+        ("exclude-agents", "request.namespace in ['monitoring']", ["KV384"]),
+        ("skipRobots", f"{NAME}.endsWith('-robot')", ["KV384"]),
+        ("ignore_annotated", "has(object.metadata.annotations)", ["KV384"]),
+        ("exempt.team", "request.userInfo.groups.exists(g, g == 'team')", ["KV384"]),
+        ("not-default", "request.namespace == 'default'", ["KV384"]),
+        ("not-production", "request.namespace == 'test'", []),
+        ("exclude-agents", "!(request.namespace in ['monitoring'])", []),
+        ("exclude-agents", "request.namespace != 'monitoring'", []),
+        ("skip-disabled", "object.?data.enabled.orValue('') == 'false'", []),
+        ("exclude-unmanaged", "request.namespace == 'managed'", []),
+        ("ignore-without-data", "has(object.data)", []),
+        ("only-agents", "request.namespace == 'agents'", []),
+        ("skip-small", f"size({NAME}) > 5", []),
+    ],
+)
+def test_conditions_that_select_what_their_names_exclude(codes, name, condition, found):
+    conditions = [{"name": name, "expression": condition}]
+    reported = codes(f"{NAME} != 'a'", matchConditions=conditions)
+    assert [code for code in reported if code == "KV384"] == found
