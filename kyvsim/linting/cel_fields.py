@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
+from kyvsim.cel.unparse import written
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.linting.cel_policy import (
     CelPolicy,
@@ -19,7 +20,7 @@ from kyvsim.linting.cel_policy import (
 from kyvsim.linting.matching import not_in_body
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.schema.hints import field_hint, value_problem
-from kyvsim.schema.merge_types import Type
+from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
 _ELEMENT = "[]"
@@ -62,10 +63,14 @@ class _Reader(NamedTuple):
 
     def _optional(self, node: Node, bound: _Bound) -> _Names | None:
         """Return the path of a value that has a default, such as `object.?spec.?volumes`."""
-        if not isinstance(node, Select) or not node.optional:
+        step = node.field if isinstance(node, Select) and node.optional else None
+        if isinstance(node, Call) and node.function == "_[?_]":
+            key = node.arguments[1]
+            step = key.value if isinstance(key, Literal) and isinstance(key.value, str) else None
+        if step is None:
             return None if isinstance(node, Call) else self.path(node, bound)
-        inner = self._optional(node.operand, bound)
-        return None if inner is None else (*inner, node.field)
+        inner = self._optional(children(node)[0], bound)
+        return None if inner is None else (*inner, step)
 
     def _note(self, node: Node, path: _Names) -> _Names:
         self.reads.append((node, path))
@@ -104,7 +109,7 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, _Reader]
 
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV323, KV325, KV329, KV349: fields that are optional, misspelled, or absent."""
+    """KV323 to KV325, KV329, KV349: fields that are optional, misspelled, or absent."""
     types, guarded = matched_types(policy), _guarded(policy)
     # With targets, `object` is of another kind in mutations.
     own = () if policy.spec.target_match_constraints else types
@@ -117,6 +122,7 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
             *_unguarded(policy, {path for _, path in reads}, guarded),
             *(_unknown_values(one, [*reads, *tested], own) if own else ()),
+            *_unlike_defaults(tested, own),
             *(_misspelt({path for _, path in (*reads, *tested)}, own) if own else ()),
         ]
         for code, text in dict.fromkeys(found):
@@ -142,6 +148,12 @@ _CONTAINER = frozenset(
         *("restartPolicy", "stdin", "tty"),
     }
 )
+_VOLUME = frozenset(
+    {
+        *("hostPath", "emptyDir", "configMap", "secret", "projected", "persistentVolumeClaim"),
+        *("csi", "nfs", "downwardAPI", "ephemeral"),
+    }
+)
 _SECURITY = frozenset(
     {
         *("privileged", "allowPrivilegeEscalation", "runAsNonRoot", "runAsUser", "runAsGroup"),
@@ -158,6 +170,7 @@ _BELOW: Mapping[str, frozenset[str]] = {
     "resources": frozenset({"limits", "requests"}),
     "limits": _AMOUNTS,
     "requests": _AMOUNTS,
+    "valueFrom": frozenset({"secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"}),
 }
 """Fields that are optional by the field that contains them, and have no defaults."""
 _POD_SPECS = (
@@ -294,6 +307,10 @@ def _is_optional_in_pods(owner: _Names, field: str) -> bool:
         return owner[-1:] == ("securityContext",) and field in _SECURITY
     if owner[-1] == _ELEMENT and owner[-2] in _CONTAINERS:
         return field in _CONTAINER
+    if owner[-2:] == ("env", _ELEMENT):
+        return field == "valueFrom"
+    if owner[-2:] == ("volumes", _ELEMENT):
+        return field in _VOLUME
     return field in _BELOW.get(owner[-1], ()) and "metadata" not in owner
 
 
@@ -316,6 +333,34 @@ def _unknown_values(
             problem = value_problem([one for one in found if one], values)
             if problem:
                 yield "KV349", problem
+
+
+_KINDS: Mapping[type, tuple[str, str]] = {
+    bool: (BOOLEAN, "a boolean"),
+    int: (NUMERIC, "a number"),
+    float: (NUMERIC, "a number"),
+    str: (STRING, "a string"),
+}
+_NOUNS: Mapping[str, str] = dict(_KINDS.values())
+
+
+def _unlike_defaults(
+    tested: list[tuple[Node, _Names]], types: tuple[Type, ...]
+) -> Iterator[tuple[str, str]]:
+    """KV324: a default of another type than the field, with which a comparison is constant."""
+    for node, path in tested:
+        default = node.arguments[-1] if isinstance(node, Call) else None
+        given = _KINDS.get(default.value.__class__) if isinstance(default, Literal) else None
+        ends = [_below(root, path[1:])[0] for root in types if path[0] != "namespaceObject"]
+        kinds = {one.scalar for one in ends if one and not (one.mapping or one.sequence)}
+        if path[-2:-1] in (("labels",), ("annotations",)):
+            kinds = {STRING}
+        if given and kinds and kinds <= {*_NOUNS} and given[0] not in kinds:
+            text = (
+                f"`{_shown(path)}` is {_NOUNS[min(kinds)]}, and its default in `{written(node)}` "
+                f"is {given[1]}: write a default of the same type, and compare with that"
+            )
+            yield "KV324", text
 
 
 def _below(root: Type, path: _Names) -> tuple[Type | None, int]:

@@ -245,11 +245,27 @@ def _constant_test(node: Call, scope: _Scope) -> str:
             return f"`{written(node)}` is {when} true, since `{operand}` is {which}"
     if node.function == "@in" and isinstance(parts[1], ListLiteral) and not parts[1].elements:
         return f"`{written(node)}` is never true, since the list is empty"
-    if node.function not in _SWAPPED or not isinstance(parts[0], Select | Ident):
-        return ""
-    if _are_same(*parts):
+    is_indexed = isinstance(parts[0], Call) and parts[0].function == "_[_]"
+    is_read = is_indexed or isinstance(parts[0], Select | Ident)
+    if node.function in _SWAPPED and is_read and _are_same(*parts):
         return f"`{written(node)}` compares a value with itself"
+    if node.function in {"_==_", "_!=_"}:
+        return _unlike_default(*parts) or _unlike_default(*parts[::-1])
     return ""
+
+
+def _unlike_default(operand: Node, given: Node) -> str:
+    """Return that a value is compared with a constant of another type than its default."""
+    is_defaulted = isinstance(operand, Call) and operand.function in {"orValue", OR_VALUE}
+    default = children(operand)[1] if is_defaulted else None
+    if not isinstance(default, Literal) or not isinstance(given, Literal):
+        return ""
+    kinds = {default.value.__class__, given.value.__class__}
+    if given.value is None and default.value is not None:
+        return f"`{written(operand)}` is never null: its default is `{written(default)}`"
+    if kinds != {bool, str}:
+        return ""
+    return f"`{written(operand)}` has a default of another type than `{written(given)}`"
 
 
 def _exclusive_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -518,6 +534,65 @@ def regex_meant(pattern: str, *, is_required: bool, is_name: bool) -> str:
     if ended and not opened:
         return f"^{pattern}"
     return f"{pattern}$" if opened and not ended else ""
+
+
+_PARTS = frozenset({"startsWith", "endsWith", "contains"})
+_NAMES = re.compile(
+    r".*\.(image|metadata\.\??(name|namespace))|request\.(name|namespace)|.*userInfo\.username"
+)
+"""Fields whose values never have wildcards."""
+_WILDCARD = re.compile(r".*[^*]\*|\*.*[^*].*", re.DOTALL)
+_ACCOUNT = "system:serviceaccount:"
+
+
+def impossible_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV240: a constant that a name never is; KV336: a constant in which the value is searched."""
+    for one in policy.expressions:
+        for node in one.nodes():
+            if not isinstance(node, Call) or node.function not in {*_PARTS, *_SWAPPED, "@in"}:
+                continue
+            code, problem = "KV240", _impossible(node, policy)
+            searched = node.target
+            if isinstance(searched, Literal) and not isinstance(node.arguments[0], Literal):
+                text = str(searched.value)
+                # A constant may be a list of words, one of which is searched.
+                if node.function != "contains" or not re.search(r"[\s,;|]", text):
+                    meant = f"{written(node.arguments[0])}.{node.function}({written(searched)})"
+                    code, problem = "KV336", f"this searches in a constant: write `{meant}`"
+            if problem:
+                yield policy.warn(code, problem, one.path)
+
+
+def _impossible(node: Call, policy: CelPolicy) -> str:
+    """Return why a comparison with constants has the same result for all objects, or ""."""
+    parts = children(node)
+    if len(parts) != 2:
+        return ""
+    left, right = (_unwrapped(part, policy) for part in parts)
+    if node.function == "@in" and isinstance(left, Literal) and isinstance(right, Select):
+        pair = isinstance(left.value, str) and re.search(r"=|: ", left.value)
+        if pair and right.field in {"labels", "annotations"}:
+            key, value = re.split(r"=|: ", left.value, maxsplit=1)
+            return (
+                f"`in` finds keys of maps, and no key is `{left.value}`: write "
+                f"`{written(parts[1])}[?'{key}'].orValue('') == '{value}'`"
+            )
+    operand, given = (right, left) if isinstance(left, Literal) else (left, right)
+    name = written(operand)
+    literals = given.elements if isinstance(given, ListLiteral) else (given,)
+    texts = [each.value for each in literals if isinstance(each, Literal)]
+    for text in texts if _NAMES.fullmatch(name) else ():
+        if not isinstance(text, str):
+            continue
+        if _WILDCARD.fullmatch(text):
+            return (
+                f"`*` is not a wildcard in CEL, and no value has it: compare `{name}` with parts "
+                f"of `{text}`, such as `{name}.startsWith('{text.partition('*')[0]}')`"
+            )
+        is_whole = node.function not in _PARTS and name.endswith("username")
+        if is_whole and text.startswith(_ACCOUNT) and text.count(":") + text.count("/") * 2 != 3:
+            return f"no service account has the name `{text}`: write `{_ACCOUNT}NAMESPACE:NAME`"
+    return ""
 
 
 _READING = frozenset(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral, dotted_name
+from kyvsim.cel.unparse import written
 from kyvsim.kubernetes.discovery import is_namespaced
 from kyvsim.kubernetes.labels import is_label, unselectable_label
 from kyvsim.kubernetes.objects import metadata, text_field
@@ -171,12 +172,13 @@ def other_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions if own else ():
         tests = (atom for node in one.nodes() for atom in demands(node))
         for atom in tests:
-            is_about_others = {own, "", True}.isdisjoint(atom.values)
-            is_equality = atom.relation in _EQUALITIES and _NAMESPACE.fullmatch(atom.operand)
-            if is_equality and is_about_others:
+            if atom.relation not in _EQUALITIES or not {own, "", True}.isdisjoint(atom.values):
+                continue
+            read = written(atom.operand)
+            if _NAMESPACE.fullmatch(read):
                 text = (
-                    f"`{atom.operand}` is always `{own}`, since a {whole.kind} only sees objects "
-                    f"of its own namespace: write a {policy.kind} for {listed(atom.values)}"
+                    f"`{read}` is always `{own}`, since a {whole.kind} only sees objects of its "
+                    f"own namespace: write a {policy.kind} for {listed(atom.values)}"
                 )
                 yield policy.warn("KV383", text, one.path)
                 break

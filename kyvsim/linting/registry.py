@@ -147,6 +147,11 @@ CHECKS: Final = (
     ),
     _expressions(cel_validations.constant_tests, KV240='expression: "true"'),
     _cel(descriptions.understated_cel_policies, KV391="^(ports):"),
+    _expressions(
+        cel_logic.impossible_texts,
+        KV240='expression: "true"',
+        KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
+    ),
     _expressions(cel_logic.unreadable_texts, KV350='key: "{{ request.object.spec.ports.port }}"'),
     _expressions(
         cel_logic.texts_in_order,
@@ -193,6 +198,7 @@ CHECKS: Final = (
     _expressions(
         cel_fields.field_problems,
         KV323="expression: \"object.metadata.labels.team != ''\"",
+        KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",
         KV329='key: "{{ request.object.spec.hostNetwork }}"',
     ),

@@ -239,3 +239,38 @@ def test_conditions_that_select_what_their_names_exclude(codes, name, condition,
     conditions = [{"name": name, "expression": condition}]
     reported = codes(f"{NAME} != 'a'", matchConditions=conditions)
     assert [code for code in reported if code == "KV384"] == found
+
+
+LABEL = "object.metadata.?labels[?'a'].orValue('')"
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        (f"{NAME} == 'team-*'", ["KV240"]),
+        (f"!({NAME} in ['kube-*', 'a'])", ["KV240"]),
+        ("request.namespace.startsWith('kube-*')", ["KV240"]),
+        (f"{NAME} == '*'", []),
+        (f"{LABEL} == 'a*'", []),
+        ("has(object.metadata.labels) && 'team=a' in object.metadata.labels", ["KV240"]),
+        ("has(object.metadata.labels) && 'team' in object.metadata.labels", []),
+        ("request.userInfo.username != 'system:serviceaccount:ci/robot'", ["KV240"]),
+        ("request.userInfo.username != 'system:serviceaccount:ci:robot'", []),
+        ("request.userInfo.username.startsWith('system:serviceaccount:ci')", []),
+        (f"!'kube-'.startsWith({NAME})", ["KV336"]),
+        (f"!'-tmp'.contains({NAME})", ["KV336"]),
+        (f"'dev,test'.contains({NAME})", []),
+        ("object.metadata.labels['a'] == object.metadata.labels['a']", ["KV240"]),
+        (f"{LABEL} == true", ["KV240"]),
+        (f"{LABEL} != null", ["KV240"]),
+        ("object.metadata.?labels[?'a'].orValue(null) != null", []),
+        ("object.metadata.?labels[?'a'].orValue(false) == true", ["KV324"]),
+        ("object.?immutable.orValue('false') == 'true'", ["KV324"]),
+        ("object.?immutable.orValue(false) == true", []),
+        ("object.?data[?'a'].orValue('0') != '1'", []),
+    ],
+)
+def test_constants_that_no_value_is(codes, expression, found):
+    wanted = {"KV240", "KV324", "KV336"}
+    evaluation = {"background": {"enabled": False}}
+    assert [one for one in codes(expression, evaluation=evaluation) if one in wanted] == found

@@ -109,7 +109,7 @@ UNKNOWN = "Object{spec: Object.spec{nodeselector: {'a': 'b'}}}"
     ("field", "text", "found"),
     [
         ("jsonPatch", REPLACED, ["KV261"]),
-        ("jsonPatch", REPLACED.replace("]", f", {LABELS}]"), ["KV267"]),
+        ("jsonPatch", REPLACED.replace("]", f", {LABELS}]"), ["KV267", "KV382"]),
         (
             "jsonPatch",
             f"has(object.metadata.labels) && has(object.metadata.labels.a) ? {REPLACED} : []",
