@@ -258,7 +258,10 @@ class _Reader(NamedTuple):
         for part, types, other in zip(parts, found, found[::-1], strict=True):
             if part["type"] == "field" and not types and _is_text(other) and _is_closed(here):
                 name = part["value"]
-                if not any(name in one.mapping.fields for one in here if one.mapping):
+                is_quoted = f'"{name}"' in self.expression  # reported without types
+                if not is_quoted and not any(
+                    name in one.mapping.fields for one in here if one.mapping
+                ):
                     text = (
                         f"`{name}` is the name of a field, which does not exist here: write "
                         f"`'{name}'` in single quotes for a string"
