@@ -372,7 +372,8 @@ def _reader_of_texts(node: Call, policy: CelPolicy) -> str:
     """Return the function that should read both sides of a comparison, or ""."""
     plain = [_unwrapped(part, policy) for part in node.arguments]
     texts = [one.value for one in plain if isinstance(one, Literal) and isinstance(one.value, str)]
-    if sum(map(_is_amount, plain)) + len(texts) == len(plain) and len(texts) < len(plain):
+    amounts = [_amount(one) for one in plain]
+    if any(amounts) and (texts or all(one in _QUANTITIES for one in amounts)):
         return "quantity"
     forms = _READERS.items() if len(texts) == 1 else ()
     found = next((name for name, (form, _) in forms if form.fullmatch(texts[0])), "")
@@ -404,10 +405,19 @@ def _unwrapped(node: Node, policy: CelPolicy) -> Node:
     return node if variable is None else variable.root
 
 
-def _is_amount(node: Node) -> bool:
-    is_indexed = isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}
-    owner = children(node)[0] if is_indexed or isinstance(node, Select) else None
-    return isinstance(owner, Select) and owner.field in _OF_AMOUNTS
+_QUANTITIES = frozenset({"cpu", "memory", "storage", "ephemeral-storage"})
+
+
+def _amount(node: Node) -> str:
+    """Return the name of a limit or request that a node reads, or ""."""
+    if isinstance(node, Select):
+        owner, name = node.operand, node.field
+    elif isinstance(node, Call) and node.function in {"_[_]", "_[?_]"}:
+        owner, key = node.arguments
+        name = str(key.value) if isinstance(key, Literal) else ""
+    else:
+        return ""
+    return name if isinstance(owner, Select) and owner.field in _OF_AMOUNTS else ""
 
 
 def _read_by(reader: str, node: Node) -> str:

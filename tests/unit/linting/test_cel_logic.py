@@ -196,7 +196,9 @@ def test_texts_that_functions_cannot_read(codes):
         (f"{NAME}.split(':')[1] >= '1.20'", ["KV344"]),
         (f"{NAME}.split('-')[1] > '5'", ["KV344"]),
         (f"string(size({NAME})) <= '10'", ["KV344"]),
-        (f"[{{'limits': {{'cpu': '2'}}}}].all(c, c.limits.cpu <= {NAME})", []),
+        ("object.spec.limits.cpu >= object.spec.requests.cpu", ["KV344"]),
+        ("object.spec.limits.replicas >= object.spec.requests.replicas", []),
+        (f"object.spec.limits.cpu >= {NAME}", []),
         (f"size({NAME}) <= 10", []),
         (f"{NAME}.substring(0, 1) >= '0' && {NAME}.substring(0, 1) <= '9'", []),
         (f"string({NAME}) >= '2024-01-01'", []),
@@ -205,7 +207,7 @@ def test_texts_that_functions_cannot_read(codes):
     ],
 )
 def test_numbers_that_are_ordered_as_text(codes, expression, found):
-    assert codes(expression) == found
+    assert [one for one in codes(expression) if one == "KV344"] == found
 
 
 def test_a_bound_in_a_variable_is_read(codes):
