@@ -186,11 +186,18 @@ def test_fields_that_no_kind_has_are_told(found, pattern, field):
     assert field in message
 
 
+def test_a_required_field_that_one_of_the_kinds_does_not_have(found):
+    match = {"any": [{"resources": {"kinds": ["Pod", "Deployment"]}}]}
+    told = found(policy(rule({"spec": {"replicas": 1}}, match=match)))
+    message = "a Pod has no field `replicas` here, so the rule fails for each: match Pod in a rule"
+    assert [(code, text.startswith(message)) for code, text in told] == [("KV225", True)]
+
+
 @pytest.mark.parametrize(
     ("pattern", "kinds"),
     [
         ({"metadata": {"labels": {"any": "?*"}}}, ["Pod"]),
-        ({"spec": {"replicas": 1}}, ["Pod", "Deployment"]),
+        ({"spec": {"=(replicas)": 1}}, ["Pod", "Deployment"]),
         ({"spec": {"anything": 1}}, ["*/Scale"]),
         ({"spec": {"anything": 1}}, ["Pod/exec"]),
         ({"spec": {"*": 1}}, ["Pod"]),
