@@ -125,6 +125,9 @@ def _wrong_order(name: str, values: _Values) -> tuple[str, str] | None:
             return "KV336", text
     if not isinstance(first, str) or not first or second is not None:
         return None
+    if name == "semver_compare" and first[0] in "<>=!^~":
+        text = f"the first argument of `{name}` is the version: write `{name}(…, '{first}')`"
+        return "KV336", text
     # A constant may be a list of words, one of which is searched.
     is_part = name == "contains" and not _SEPARATED.search(first)
     is_separator = name == "split" and not any(map(str.isalnum, first))

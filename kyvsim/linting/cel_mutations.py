@@ -423,6 +423,27 @@ def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV259", text, one.path)
 
 
+def misplaced_types(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV259: an object in a field of an apply configuration whose type is that of another field.
+
+    upstream: k8s.io/apiserver pkg/cel/mutation, whose types are named by their paths
+    """
+    for one in policy.expressions:
+        for node in one.nodes() if one.is_mutation("applyConfiguration") else ():
+            if not isinstance(node, StructLiteral):
+                continue
+            for field in node.fields:
+                value = field.value
+                for part in value.elements if isinstance(value, ListLiteral) else (value,):
+                    meant = f"{node.type_name}.{field.name}"
+                    if isinstance(part, StructLiteral) and part.type_name != meant:
+                        text = (
+                            f"the type of the field `{field.name}` here is `{meant}`, not "
+                            f"`{part.type_name}`, so the policy is an error"
+                        )
+                        yield policy.warn("KV259", text, one.path)
+
+
 def elements_without_keys(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV362: an element of a list in an apply configuration, without the keys to merge it by.
 

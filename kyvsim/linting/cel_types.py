@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.cel import types
 from kyvsim.cel.checker import Checked, check
 from kyvsim.cel.environment import StructType
-from kyvsim.cel.nodes import Call, Literal, Node, StructLiteral
+from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral
 from kyvsim.cel.types import DYN, CelType, Substitutions, list_of, map_of
 from kyvsim.cel.unparse import written
 from kyvsim.linting.cel_policy import (
@@ -158,11 +158,33 @@ class _Checking(NamedTuple):
                 code, text = _explained(call, message, checked)
                 if code and is_certain and "undefined" not in message:
                     found[number, at] = (one, code, text)
+            for node in one.nodes() if one.is_test else ():
+                if field := self._ignored_switch(node, checked):
+                    text = (
+                        f"`has` only tests whether `{field}` is set, so `true` and `false` are "
+                        "the same to the policy: compare its value"
+                    )
+                    found[number, node.at] = (one, "KV394", text)
             for node in one.nodes() if self.written is not None else ():
                 problem = self._written_problem(node, checked)
                 if problem:
                     found[number, node.at] = (one, "KV327", problem)
         return found
+
+    def _ignored_switch(self, node: Node, checked: Checked) -> str:
+        """Return the boolean field that a node requires, whose value no expression reads, or ""."""
+        if not isinstance(node, Select) or not node.test:
+            return ""
+        owner = checked.types[node.operand.id].name
+        found = _at(self.kind, owner) if owner.startswith(_MARK) else None
+        kind = field_of(found, node.field) if found else None
+        uses = [one for one in self.policy.nodes() if one != node and _names(one, node.field)]
+        is_negated = any(
+            isinstance(one, Call) and one.function == "!_" and node in one.arguments
+            for one in self.policy.nodes()
+        )
+        is_ignored = kind is not None and kind.scalar == BOOLEAN and not uses and not is_negated
+        return node.field if is_ignored else ""
 
     def _written_problem(self, node: Node, checked: Checked) -> str:
         """Return why an API server rejects the value that a JSON patch writes, or ""."""
@@ -186,6 +208,11 @@ class _Checking(NamedTuple):
             return ""
         shown = f"{types.show(given)} instead of {types.show(expected)}"
         return f"an API server rejects this value of `{path.value}`: {shown}"
+
+
+def _names(node: Node, field: str) -> bool:
+    is_field = isinstance(node, Select) and node.field == field and not node.test
+    return is_field or (isinstance(node, Literal) and node.value == field)
 
 
 def _indexes_list(node: Call | None, checked: Checked) -> bool:
@@ -237,7 +264,7 @@ def _explained(node: Call | None, message: str, checked: Checked) -> tuple[str, 
 
 
 def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV324, KV327, KV350: operations and values that no matched kind allows, by its types.
+    """KV324, KV327, KV350, KV394: what no matched kind allows, or makes useless, by its types.
 
     upstream: k8s.io/apiserver pkg/admission/plugin/policy/validating/typechecking.go, which reports
     each kind; here only what is wrong for all kinds.

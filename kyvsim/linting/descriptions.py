@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.cel.nodes import Loop, Node, children
+from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Path, metadata
 from kyvsim.languages.classic.autogen import ANNOTATION
@@ -81,12 +81,15 @@ def understated_cel_policies(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV391: a policy in CEL that does less than its name, its messages or its description say."""
     said, spec = _about(policy.policy), policy.spec
     for one in policy.expressions:
-        loop = one.root
-        if not one.is_test or not isinstance(loop, Loop) or loop.kind != "exists":
+        message = spec.validations[int(one.path[2])].message if one.is_test else ""
+        if not one.is_test or not _EACH.is_in(f"{said} {message}"):
             continue
-        message = spec.validations[int(one.path[2])].message
-        if _reads_object(loop.source) and _EACH.is_in(f"{said} {message}"):
+        loop = one.root
+        if isinstance(loop, Loop) and loop.kind == "exists" and _reads_object(loop.source):
             text = "`exists` needs one element, although the policy is about all: write `all`"
+            yield policy.warn("KV391", text, one.path)
+        elif any(map(_is_first_element, one.nodes())):
+            text = "`[0]` is only the first element, although the policy is about all: write `all`"
             yield policy.warn("KV391", text, one.path)
     if policy.kind == "GeneratingPolicy":
         for claim, done, text in (
@@ -103,6 +106,15 @@ def understated_cel_policies(policy: CelPolicy) -> Iterator[Diagnostic]:
         ):
             if not done and claim.is_in(said):
                 yield policy.warn("KV391", text, ("spec", "evaluation"))
+
+
+def _is_first_element(node: Node) -> bool:
+    """Return whether a node is the first element of a list of an object."""
+    if not isinstance(node, Call) or node.function not in {"_[_]", "_[?_]"}:
+        return False
+    owner, key = children(node)[:2]
+    is_first = isinstance(key, Literal) and key.value == 0
+    return is_first and isinstance(owner, Select) and dotted_name(owner).startswith("object.")
 
 
 def _reads_object(node: Node) -> bool:

@@ -445,7 +445,7 @@ def later_entries(policy: Policy) -> Iterator[Diagnostic]:
     """KV341: a context entry that only uses an entry after it, which has no value then.
 
     Entries are loaded when they are used, but each only sees those before it. Later ones may
-    already be loaded if anything else in the rule uses them.
+    already be loaded if anything else in the rule uses them, except for the message, which is last.
 
     upstream: pkg/engine/context/deferred.go
     """
@@ -462,11 +462,18 @@ def later_entries(policy: Policy) -> Iterator[Diagnostic]:
             for name, used in index_of.items()
             if name in expression and _uses(expression, name)
         ]
+        # The message is rendered last, so it loads no entry for the conditions.
+        early = {used for path, _, used in uses if path[-1] != "message"}
         for path, user, used in uses:
             if not 0 <= user < used or entries[user].path[:-1] != entries[used].path[:-1]:
                 continue
             alone = all(other == used for _, one, other in uses if one == user)
-            if alone and all(one == user for _, one, other in uses if other == used):
+            others = (
+                path
+                for path, one, other in uses
+                if other == used and one != user and not (path[-1] == "message" and user in early)
+            )
+            if alone and not any(others):
                 name = entries[used].name
                 text = f"`{name}` has no value here: its context entry comes later (move it up)"
                 yield warn(policy.document, "KV341", text, path)
@@ -480,6 +487,21 @@ def _index_of(path: Path, entries: list[ContextEntry]) -> int:
 def _uses(expression: str, name: str) -> bool:
     """Return whether an expression contains a name that is not a field, a string or a function."""
     return re.search(rf"(?<![\w.\"'-]){re.escape(name)}\b(?!\s*\()", expression) is not None
+
+
+_BARE_KEY = re.compile(r"\{\{[^{}]*\.\s*(\{\{[^{}]+\}\})")
+
+
+def unquoted_keys(policy: Policy) -> Iterator[Diagnostic]:
+    """KV305: a variable as a key in another variable, without quotes around its value."""
+    for rule in policy.rules:
+        for one in texts_of(rule) if ".{{" in joined_texts(rule) else ():
+            if found := _BARE_KEY.search(one.text):
+                text = (
+                    f"a name with `-` or `.` is not a key without quotes, and the rule ends in an "
+                    f'error: write `."{found[1]}"`'
+                )
+                yield warn(policy.document, "KV305", text, one.path)
 
 
 def unreadable_queries(policy: Policy) -> Iterator[Diagnostic]:

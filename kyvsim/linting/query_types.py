@@ -135,8 +135,9 @@ _IMAGE_DATA = _map_of(
                         **_strings("User", "WorkingDir", "StopSignal"),
                         **dict.fromkeys(("Env", "Entrypoint", "Cmd"), _list_of(Type(STRING))),
                         "Labels": _map_of({}, Type(STRING)),
-                    },
-                    DEDUCED,
+                        **dict.fromkeys(("ExposedPorts", "Volumes", "Healthcheck"), DEDUCED),
+                        **dict.fromkeys(("OnBuild", "Shell"), _list_of(Type(STRING))),
+                    }
                 ),
             },
             DEDUCED,

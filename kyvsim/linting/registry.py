@@ -60,6 +60,7 @@ CHECKS: Final = (
     _rules(expressions.deprecated_operators, KV201="operator: Equal"),
     _rules(expressions.unread_entries, KV204="name: owners"),
     _rules(expressions.later_entries, KV341="jmesPath: base"),
+    _rules(expressions.unquoted_keys, KV305=_MISREAD["KV305"]),
     _rules(expressions.unreadable_queries, KV209="list: request.object.spec.containers["),
     _rules(expressions.impossible_calls, KV205=IMPOSSIBLE_CALL),
     _rules(rules.never_matches, KV206="kinds: [ConfigMap]"),
@@ -179,7 +180,10 @@ CHECKS: Final = (
         cel_mutations.atomic_fields, KV258='Object{spec: Object.spec{selector: {"app": "web"}}}'
     ),
     _expressions(
-        cel_mutations.undeclared_fields,
+        lambda policy: (
+            *cel_mutations.undeclared_fields(policy),
+            *cel_mutations.misplaced_types(policy),
+        ),
         KV259='Object{spec: Object.spec{sessionAfinity: "ClientIP"}}',
     ),
     _expressions(
@@ -206,6 +210,7 @@ CHECKS: Final = (
         cel_types.type_problems,
         KV324="expression: \"object.spec.healthCheckNodePort != '30000'\"",
         KV327='healthCheckNodePort: "30000"',
+        KV394="has(object.spec.publishNotReadyAddresses)",
         KV350='key: "{{ request.object.spec.ports.port }}"',
     ),
     _expressions(cel_mutations.unknown_operations, KV326='op: "set"'),

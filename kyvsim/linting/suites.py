@@ -27,6 +27,13 @@ def row_problems(tests: Iterable[TestInputs]) -> Iterator[Diagnostic]:
     """KV042: rows for missing resources, or with different results for one resource."""
     for test in tests:
         yield from _contradicting_rows(test.manifest)
+        for obj in test.resources:
+            if object_key(obj).kind == "PolicyException":
+                text = (
+                    f"the PolicyException `{object_key(obj).name}` has no effect among the "
+                    "resources: move its file to `exceptions`"
+                )
+                yield warn(test.manifest.document, "KV042", text, ("resources",))
         if test.resources:
             yield from _unknown_resources(test.manifest, test.resources)
 

@@ -163,11 +163,15 @@ def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVer
     return verdict._replace(goldens=goldens)
 
 
+_UNSCORED = 'failures are warnings with the annotation `policies.kyverno.io/scored: "false"` only'
+
+
 def compare_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
     """Compare the status of a result with the expected one."""
     status = status_of(policy, result)
     if status != row.result:
-        shown = "\n".join(filter(None, (result.message, result.note)))
+        note = _UNSCORED if (row.result, status) == ("warn", "fail") else ""
+        shown = "\n".join(filter(None, (result.message, result.note, note)))
         return RowVerdict(False, f"Want {row.result}, got {status}", shown)
     return RowVerdict(True, "Ok", result.message)
 

@@ -57,3 +57,24 @@ def test_only_what_is_wrong_for_all_kinds(codes):
     assert codes(text, [JOBS]) == []
     assert codes("object.spec.suspend.size() > 0", [JOBS]) == ["KV350"]
     assert codes("object.spec.suspend.size() > 0", [JOBS, DEPLOYMENTS]) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "reported"),
+    [
+        ("has(object.spec.hostPID)", True),
+        ("object.spec.containers.all(c, has(c.stdin))", True),
+        ("!has(object.spec.hostPID)", False),
+        ("has(object.spec.hostPID) && !object.spec.hostPID", False),
+        ("has(object.spec.nodeName)", False),
+    ],
+)
+def test_booleans_that_are_only_set(written, expression, reported):
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    spec = {
+        "autogen": {"podControllers": {"controllers": []}},
+        "matchConstraints": {"resourceRules": [{**rule, "resources": ["pods"]}]},
+        "validations": [{"expression": expression, "message": "m"}],
+    }
+    found = [code for code, _ in written("ValidatingPolicy", spec) if code == "KV394"]
+    assert found == ["KV394"] * reported
