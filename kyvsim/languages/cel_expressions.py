@@ -468,6 +468,10 @@ _BY_TEXT = (
         r"mismatched input '\*' expecting",
         "a list has no `[*]`: write `list.all(e, …)`, `exists`, `filter` or `map`",
     ),
+    (
+        r"token recognition error at: '.*\\[A-Za-z]",
+        r"strings have few escapes: write `[0-9]` for `\d`, or a raw string, as `r'\d'`",
+    ),
     ("reserved identifier: if", "a choice is `condition ? a : b`"),
     ("extraneous input '[dhms]'", "a duration is a string, as `duration('72h')`"),
     (
