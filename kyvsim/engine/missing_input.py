@@ -267,7 +267,7 @@ _REMEDIES: Final = (
         "JMESPath and Kyverno have no function `{0}`: `kyvsim lint` checks all names",
     ),
     (
-        r"error parsing regexp: ",
+        r"error parsing regexp: missing argument to repetition",
         "not a regular expression: write `.*` for `*` of a wildcard",
     ),
     (

@@ -142,11 +142,12 @@ PATHS = (
     ),
 )
 
+_META = {**POD["metadata"], "annotations": {"note": "x" * 1_500}}
 STREAM = "".join(
-    f"---\n{json.dumps({**POD, 'metadata': {**POD['metadata'], 'name': f'web-{number}'}})}\n"
+    f"---\n{json.dumps({**POD, 'metadata': {**_META, 'name': f'web-{number}'}})}\n"
     for number in range(1500)
 )
-"""A file that is read in parts, by several processes."""
+"""A file of more than 2 MB, which is read in parts, by several processes."""
 
 
 def meanwhile(

@@ -436,7 +436,10 @@ def test_output_is_the_same_for_every_number_of_processes(written, many, command
         for jobs in (((), ("-j", "1"), ("-j", "3")) if name == "apply" else ((),))
     }
     ((_, out, err),) = runs
-    assert "`metadata.labels.rank` must be a string, not a number (3 times)" in out + err
+    assert (
+        "`metadata.labels.rank` must be a string, not a number (put it in quotes) (3 times)"
+        in out + err
+    )
     assert "`spec.containers.image` is required" in out + err
     assert "`metadata.name` is invalid" in out + err
 
