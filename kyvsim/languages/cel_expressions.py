@@ -472,6 +472,11 @@ _BY_TEXT = (
         r"token recognition error at: '.*\\[A-Za-z]",
         r"strings have few escapes: write `[0-9]` for `\d`, or a raw string, as `r'\d'`",
     ),
+    ("invalid duration argument", "durations have the units `h`, `m` and `s`: a day is `24h`"),
+    (
+        r"'_(?:[<>]=?|[!=]=)_' applied to '\(list\(.*\), int\)",
+        "a list is no number: write `size(…)` for that of its elements",
+    ),
     ("reserved identifier: if", "a choice is `condition ? a : b`"),
     ("extraneous input '[dhms]'", "a duration is a string, as `duration('72h')`"),
     (

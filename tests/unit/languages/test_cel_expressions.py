@@ -79,6 +79,8 @@ def test_every_name_that_some_expression_reads(found, names):
         ("if object.a == 1 then true", "a choice is `condition ? a : b`"),
         ("object.a[*].b == 'c'", "write `list.all(e, …)`, `exists`, `filter` or `map`"),
         ("object.a > 3d", "as `duration('72h')`"),
+        ("duration('3d') > duration('1h')", "a day is `24h`"),
+        ("object.a.filter(e, e.b) == 0", "write `size(…)`"),
         (r"object.a.matches('^v\d+$')", "write `[0-9]` for `\\d`"),
         ("quantity(object.a) <= quantity('1Gi')", "`a.isLessThan(b)`"),
         ("quantity(object.a).isLessThan('1Gi')", "write `quantity('1Gi')`"),
