@@ -489,7 +489,7 @@ def _uses(expression: str, name: str) -> bool:
     return re.search(rf"(?<![\w.\"'-]){re.escape(name)}\b(?!\s*\()", expression) is not None
 
 
-_BARE_KEY = re.compile(r"\{\{[^{}]*\.\s*(\{\{[^{}]+\}\})")
+_BARE_KEY = re.compile(r"(?<!\\)\{\{[^{}]*[\w\]\")]\.(\{\{[^{}]+\}\})")
 
 
 def unquoted_keys(policy: Policy) -> Iterator[Diagnostic]:

@@ -6,6 +6,7 @@ from kyvsim.linting.expressions import (
     exclusive_conditions,
     impossible_calls,
     later_entries,
+    unquoted_keys,
     unread_entries,
     unreadable_queries,
 )
@@ -457,3 +458,20 @@ def test_values_of_conditions(remarks, key, operator, value, found):
     rule = {"validate": {"deny": {"conditions": {"any": [condition]}}}}
     reported = [code for code, _, _ in remarks(constant_conditions, rule)]
     assert reported == ([found] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "reported"),
+    [
+        ("{{ images.containers.{{element.name}}.tag }}", True),
+        ('{{ images.containers."{{element.name}}".tag }}', False),
+        (r"\{{ .{{ element.name }} }}", False),
+        (r"\{{ a.{{ element.name }} }}", False),
+        ("{{ element.name }}.{{ element.image }}", False),
+    ],
+)
+def test_variables_as_keys_without_quotes(remarks, text, reported):
+    condition = {"key": text, "operator": "Equals", "value": "a"}
+    loop = {"list": "request.object.spec.containers", "deny": {"conditions": {"any": [condition]}}}
+    found = remarks(unquoted_keys, {"validate": {"message": "m", "foreach": [loop]}})
+    assert [code for code, _, _ in found] == ["KV305"] * reported
