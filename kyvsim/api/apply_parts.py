@@ -44,6 +44,8 @@ Example: TypeAlias = tuple[str, str, str]
 KindVersion: TypeAlias = tuple[str, str]
 """apiVersion and kind."""
 
+PARTS_EACH: Final = 8
+"""Parts per process; several, so that all processes end at about the same time."""
 SHARED: Final = frozenset({"Namespace", "CustomResourceDefinition", "GlobalContextEntry"})
 """Kinds of objects that affect other objects without lookups."""
 _NEEDED_WHOLE: Final = frozenset({"GlobalContextEntry"})
@@ -393,6 +395,20 @@ class PartText:
 
 def _label(number: int, name: str) -> str:
     return f"{number} {name}"
+
+
+def totals_of(texts: Iterable[PartText], inputs: ApplyInputs, read: ReadInputs) -> PartTotals:
+    """Return the totals of all parts; raises NotStreamable if parts marked known failures wrongly.
+
+    A part does not know how often a failure of the baseline occurred in earlier parts.
+    """
+    totals = PartTotals(audit_warn=inputs.audit_warn)
+    for text in texts:
+        totals.add(text.partial())
+    matches = totals.result_counts.matches
+    if matches and not matches.is_certain(read.baseline):
+        raise NotStreamable("baseline entries can only be matched with all results")
+    return totals
 
 
 def joined(texts: Sequence[PartText], totals: PartTotals, formats: int) -> RenderedRun:

@@ -9,6 +9,7 @@ from functools import partial
 
 from kyvsim.api.apply import Application, explaining, failure_marker, responses_of, world_of
 from kyvsim.api.apply_parts import (
+    PARTS_EACH,
     DistributionError,
     PartText,
     PartTotals,
@@ -18,12 +19,10 @@ from kyvsim.api.apply_parts import (
     joined,
     render_responses,
     rendered_by_processes,
+    totals_of,
 )
 from kyvsim.api.inputs import ReadInputs
 from kyvsim.report.run import DocumentSet, NotStreamable, Run
-
-_PARTS_EACH = 8
-"""Parts per process; several, so that all processes end at about the same time."""
 
 
 def run_in_processes(
@@ -39,14 +38,9 @@ def run_in_processes(
         begin = partial(_compile_render_part, application, documents)
         for _ in watch(rendered_by_processes(begin, parts, texts, jobs), len(parts)):
             pass
+        totals = totals_of(texts, inputs, read)
     except NotStreamable as error:
         raise DistributionError(str(error)) from error
-    totals = PartTotals(audit_warn=inputs.audit_warn)
-    for text in texts:
-        totals.add(text.partial())
-    matches = totals.result_counts.matches
-    if matches and not matches.is_certain(read.baseline):
-        raise DistributionError("baseline entries can only be matched with all results")
     run.result_counts.add(totals.result_counts)
     return run._replace(responses=iter(()), rendered=joined(texts, totals, documents.formats))
 
@@ -54,7 +48,7 @@ def run_in_processes(
 def _parts(read: ReadInputs, jobs: int) -> Iterator[ReadInputs]:
     """Yield parts of the resources in order; the last one has the payloads."""
     resources = read.resources
-    size = max(1, len(resources) // (jobs * _PARTS_EACH))
+    size = max(1, len(resources) // (jobs * PARTS_EACH))
     for start in range(0, len(resources), size):
         yield read._replace(resources=resources[start : start + size], payloads=())
     if read.payloads:

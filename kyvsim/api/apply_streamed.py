@@ -12,17 +12,18 @@ from typing import Final, NamedTuple
 
 from kyvsim.api.apply import EXPLAINED, Sample, compiled_for, run_of, with_baseline
 from kyvsim.api.apply_parts import (
+    PARTS_EACH,
     SHARED,
     KindVersion,
     NeedsMoreObjects,
     PartText,
-    PartTotals,
     PartWork,
     Watch,
     compile_render_part,
     joined,
     rendered_by_processes,
     shared_among,
+    totals_of,
 )
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.engine.world import ALL_KINDS
@@ -35,8 +36,6 @@ from kyvsim.report.run import DocumentSet, NotStreamable, Run
 
 _BLOCK: Final = 1 << 16
 """Minimum size of a block in bytes; smaller ones save little memory."""
-_PARTS_EACH: Final = 8
-"""Parts per process; several, so that all processes end at about the same time."""
 _MOST_KNOWN: Final = 0.25
 """Maximum share of blocks read in advance; above it, one process reads the input as a whole."""
 _ROUNDS: Final = 6
@@ -156,7 +155,7 @@ def _open(
         return None
     size = _BLOCK
     if how.jobs > 1:
-        size = min(size, sum(file.length for file in files) // (how.jobs * _PARTS_EACH))
+        size = min(size, sum(file.length for file in files) // (how.jobs * PARTS_EACH))
     kinds = looked_up.kinds | looked_up.declared
     blocks = tuple(cut_files(files, max(size, 1), kinds))
     if _are_many(blocks) and not kinds <= looked_up.kinds:
@@ -191,16 +190,11 @@ def _rendered(work: PartWork, blocks: tuple[FileBlock, ...], how: StreamOptions)
         finished = rendered_by_processes(begin, parts, texts, how.jobs)
         for _ in how.watch(finished, len(parts)):
             pass
-    totals = PartTotals(audit_warn=work.inputs.audit_warn)
-    for text in texts:
-        totals.add(text.partial())
+    totals = totals_of(texts, work.inputs, work.read)
     if {block.origin.name for block in blocks} - totals.files.keys():
         return None  # a file without documents is reported by the other path
     if ALL_KINDS in work.kinds:
         _check_kinds(work, totals.versions)
-    matches = totals.result_counts.matches
-    if matches and not matches.is_certain(work.read.baseline):
-        raise NotStreamable("baseline entries can only be matched with all results")
     read = work.read
     place = read.before_resources
     diagnostics = (*totals.remarks, *totals.problems)
@@ -245,7 +239,7 @@ def _check_kinds(work: PartWork, found: tuple[KindVersion, ...]) -> None:
 def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Sequence[FileBlock]]:
     """Yield parts of about the same size; one part for one process."""
     total = sum(block.span.end - block.span.start for block in blocks)
-    size = total if jobs == 1 else total // (jobs * _PARTS_EACH)
+    size = total if jobs == 1 else total // (jobs * PARTS_EACH)
     part: list[FileBlock] = []
     filled = 0
     for block in blocks:

@@ -32,6 +32,7 @@ from kyvsim.linting.fields import mistyped_parts, type_named, unknown_parts
 from kyvsim.linting.references import kind_problem
 from kyvsim.model.diagnostic import Diagnostic, listed, nearest
 from kyvsim.model.source import place_in_text
+from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.read import read_pattern
 from kyvsim.schema.hints import field_hint
 from kyvsim.schema.merge_types import Type, find_type
@@ -74,9 +75,6 @@ def steps_of(expression: ParsedExpression) -> tuple[PatchStep, ...]:
     )
 
 
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
-
-
 def unknown_operations(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV326: an operation that JSON patches do not have, or a new value that is missing.
 
@@ -98,11 +96,11 @@ def unknown_operations(policy: CelPolicy) -> Iterator[Diagnostic]:
                 if (
                     field.name != "op"
                     or not isinstance(value, Literal)
-                    or value.value in _OPERATIONS
+                    or value.value in OPERATIONS
                 ):
                     continue
-                near = nearest(str(value.value), _OPERATIONS, 0.5)
-                hint = f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS, 6)}"
+                near = nearest(str(value.value), OPERATIONS, 0.5)
+                hint = f"did you mean `{near}`?" if near else f"they are {listed(OPERATIONS, 6)}"
                 text = (
                     f"`{value.value}` is not an operation of JSON patches, so the policy is an "
                     f"error: {hint}"

@@ -221,19 +221,16 @@ def _other_parts(policy: Policy, rule: Rule, said: str) -> Iterator[_Found]:
             if not node.synchronize and _RESTORED.is_in(said):
                 place = () if node.synchronize is None else ("synchronize",)
                 yield (*node.path, *place), _UNSYNCHRONIZED % "synchronize: true"
-            if not (node.generate_existing or _generates_existing(policy)) and (
-                _EXISTING.is_in(said)
-            ):
+            generates_existing = node.generate_existing or _generates_existing(policy)
+            if not generates_existing and _EXISTING.is_in(said):
                 yield node.path, _ONLY_NEW % "generateExisting: true"
         elif (
             isinstance(node, AttestorSet)
             and 0 < (node.required or 0) < len(node.entries)
             and _BOTH.is_in(said)
         ):
-            yield (
-                (*node.path, "count"),
-                (
-                    f"`count: {node.required}` accepts images with {node.required} of "
-                    f"{len(node.entries)} signatures: without `count`, all have to sign"
-                ),
+            text = (
+                f"`count: {node.required}` accepts images with {node.required} of "
+                f"{len(node.entries)} signatures: without `count`, all have to sign"
             )
+            yield (*node.path, "count"), text

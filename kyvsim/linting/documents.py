@@ -140,7 +140,7 @@ def refused_contexts(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         context = spec.get("context") if is_cleanup and spec.__class__ is dict else None
         for index, entry in enumerate(context if context.__class__ is list else ()):
             for name, advice in _REFUSED.items():
-                if name in (entry or ()):
+                if entry.__class__ is dict and name in entry:
                     text = (
                         f"a cluster rejects the policy: `{name}` is not allowed in the context of "
                         f"cleanup policies ({advice})"

@@ -5,7 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import is_builtin_group
 from kyvsim.kubernetes.labels import is_subdomain
-from kyvsim.kubernetes.objects import Json, ObjectKey, Path, labels, object_key, value_at
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    Path,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+    value_at,
+)
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.linting.lookups import resource_problem
 from kyvsim.model.diagnostic import Diagnostic, likely
@@ -138,7 +147,7 @@ def _each(holder: Json, *fields: str) -> list[tuple[Path, Json]]:
 
 def _port_names(pod: Json) -> set[str]:
     containers = _each(value_at(pod, ("spec",)), *_CONTAINERS)
-    return {port.get("name") for _, one in containers for _, port in _each(one, "ports")}
+    return {text_field(port, "name") for _, one in containers for _, port in _each(one, "ports")}
 
 
 def _in_pod(
@@ -150,7 +159,7 @@ def _in_pod(
 ) -> Iterator[Diagnostic]:
     for at, container in _each(value_at(pod, ("spec",)), *_CONTAINERS):
         path = (*start, "spec", *at)
-        names = {port.get("name") for _, port in _each(container, "ports")}
+        names = {text_field(port, "name") for _, port in _each(container, "ports")}
         for probe in _PROBES:
             for action in ("httpGet", "tcpSocket"):
                 port = value_at(container, (probe, action, "port"))
@@ -160,7 +169,7 @@ def _in_pod(
         for where, variable in _each(container, "env"):
             for field, kind in _KEYED:
                 reference = value_at(variable, ("valueFrom", field))
-                name, key = (value_at(reference, (part,)) for part in ("name", "key"))
+                name, key = (text_field(reference, part) for part in ("name", "key"))
                 source = given.get(ObjectKey("v1", kind, namespace, name))
                 if source is None or value_at(reference, ("optional",)) or not key:
                     continue
@@ -174,21 +183,19 @@ def _in_pod(
 
 def _unknown_volumes(document: Document, start: Path, pod: Json) -> Iterator[Diagnostic]:
     """Yield the mounts of a StatefulSet without a volume; API servers only check those of Pods."""
-    claims = [value_at(one, ("metadata",)) for _, one in _each(document.data["spec"], _CLAIMS)]
+    claims = [metadata(one) for _, one in _each(document.data["spec"], "volumeClaimTemplates")]
     spec = value_at(pod, ("spec",))
-    names = {value_at(one, ("name",)) for one in (*claims, *(v for _, v in _each(spec, "volumes")))}
+    volumes = (volume for _, volume in _each(spec, "volumes"))
+    names = {text_field(one, "name") for one in (*claims, *volumes)}
     for at, container in _each(spec, *_CONTAINERS):
         for where, mount in _each(container, "volumeMounts"):
-            name = mount.get("name")
+            name = text_field(mount, "name")
             if name not in names:
-                text = f"there is no volume or claim template `{name}`{_known(str(name), names)}"
+                text = f"there is no volume or claim template `{name}`{_known(name, names)}"
                 yield warn(document, "KV363", text, (*start, "spec", *at, *where, "name"))
 
 
-_CLAIMS = "volumeClaimTemplates"
-
-
-def _known(name: str, names: Iterable[str | None]) -> str:
+def _known(name: str, names: Iterable[str]) -> str:
     every = sorted(filter(None, names))
     return likely(name, every) or (
         f" (it has {', '.join(f'`{one}`' for one in every)})" * bool(every)
@@ -223,7 +230,7 @@ def _backends(
     for at, rule in _each(document.data.get("spec"), "rules"):
         for where, one in _each(rule.get("http"), "paths"):
             service = value_at(one, ("backend", "service"))
-            name = value_at(service, ("name",))
+            name = text_field(service, "name")
             source = given.get(ObjectKey("v1", "Service", namespace, name))
             ports = [port for _, port in _each(source.data.get("spec"), "ports")] if source else []
             for field, key in (("number", "port"), ("name", "name")):

@@ -26,6 +26,7 @@ from kyvsim.linting.references import target_kinds
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
 from kyvsim.model.policy import Policy, PolicyException, Rule
+from kyvsim.model.request import Operation
 from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
 from kyvsim.policy.rule import Clone, GenerateTarget, MutateTarget
@@ -107,12 +108,9 @@ def filters_apart(filters: Iterable[ResourceFilter]) -> str:
     return ""
 
 
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-
-
 def matched_operations(match: MatchBlock) -> frozenset[str]:
     """Return the operations that a block matches, all of them if it names none."""
-    found = [frozenset(one.operations or _OPERATIONS) for one in match.effective]
+    found = [frozenset(one.operations or tuple(Operation)) for one in match.effective]
     if match.all and not match.any:
         return frozenset.intersection(*found)
     return frozenset[str]().union(*found)

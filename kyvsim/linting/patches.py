@@ -30,6 +30,7 @@ from kyvsim.linting.traversal import texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import place_in_text
+from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.read import read_pattern
 from kyvsim.policy.rule import ForEachMutation, JsonPatch
 from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap
@@ -53,9 +54,6 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
                     yield _at_text(policy, patch, path, "KV330", problem)
 
 
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
-
-
 def unknown_operations(policy: Policy) -> Iterator[Diagnostic]:
     """KV326: an operation that JSON patches do not have, in a loop, whose patch is not checked.
 
@@ -65,11 +63,10 @@ def unknown_operations(policy: Policy) -> Iterator[Diagnostic]:
         own = rule.tree.mutate.patches_json6902 if rule.tree.mutate else None
         for patch in json_patches(rule.tree):
             for name, path in patch_operations(patch.text) if patch is not own else ():
-                if name not in _OPERATIONS and "{{" not in name:
-                    near = nearest(name, _OPERATIONS, 0.5)
-                    hint = (
-                        f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS, 6)}"
-                    )
+                if name not in OPERATIONS and "{{" not in name:
+                    near = nearest(name, OPERATIONS, 0.5)
+                    every = listed(OPERATIONS, len(OPERATIONS))
+                    hint = f"did you mean `{near}`?" if near else f"they are {every}"
                     text = f"`{name}` is not an operation of JSON patches: {hint}"
                     yield _at_text(policy, patch, path, "KV326", text)
 

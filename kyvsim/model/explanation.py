@@ -213,10 +213,8 @@ def places(way: tuple[Step, ...]) -> tuple[Location | None, Location | None]:
     looked = [last, *_inside(last)]
     for one in reversed(way[:-1]):
         looked += (one, *(_inside(one) if one.kind is StepKind.EXPRESSION else ()))
-    found = (one.located() for one in reversed(way))
-    return next(filter(None, found), None), next(
-        (one.seen_at for one in looked if one.seen_at), None
-    )
+    place = next(filter(None, (one.located() for one in reversed(way))), None)
+    return place, next((one.seen_at for one in looked if one.seen_at), None)
 
 
 def _inside(step: Step) -> Iterator[Step]:

@@ -269,7 +269,8 @@ def _number(step: str) -> int | None:
 # upstream: `pkg/engine/mutate/patch/{patchesUtils,patchJSON6902}.go`,
 # github.com/evanphx/json-patch/v5 (DecodePatch).
 
-_NAMES = frozenset({"add", "remove", "replace", "move", "copy", "test"})
+OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+"""The operations of RFC 6902."""
 
 
 class PatchOperation(NamedTuple):
@@ -329,7 +330,7 @@ def _prepared(operation: Mapping[str, Json] | None) -> PatchOperation:
     """Return one parsed operation; raises PatchError if a field is missing or of the wrong type."""
     fields = operation or {}
     name, problem = fields.get("op"), ""
-    if name.__class__ is not str or name not in _NAMES:
+    if name.__class__ is not str or name not in OPERATIONS:
         problem = "unsupported operation"
     elif name in {"add", "replace"} and "value" not in fields:
         problem = "failed to decode 'value': operation, missing value field: missing value"

@@ -148,6 +148,8 @@ def test_lint_of_a_manifest(tmp_path):
         ("ClusterCleanupPolicy", {"name": "a", "imageRegistry": {"reference": "b"}}, True),
         ("CleanupPolicy", {"name": "a", "apiCall": {"urlPath": "/api/v1/pods"}}, False),
         ("CleanupPolicy", None, False),
+        ("CleanupPolicy", True, False),
+        ("CleanupPolicy", "configMap", False),
         ("ClusterPolicy", {"name": "a", "configMap": {"name": "b"}}, False),
     ],
 )

@@ -117,3 +117,22 @@ def test_a_resource_of_the_core_group_in_a_role_for_another():
         code,
         message.endswith('it is in the core group, below `/api/v1`, which is `""` in `apiGroups`'),
     ) == ("KV163", True)
+
+
+@pytest.mark.parametrize("name", [["a"], {"a": "b"}, 1, True, None])
+def test_names_that_are_no_strings(name):
+    env = {"name": "A", "valueFrom": {"configMapKeyRef": {"name": name, "key": name}}}
+    given = pod(
+        ports=[{"name": name, "containerPort": 80}],
+        volumeMounts=[{"name": name}],
+        readinessProbe={"httpGet": {"port": "http"}},
+        env=[env],
+    )
+    claims = [{"metadata": {"name": name}}]
+    spec = {"template": {"spec": given["spec"]}, "volumeClaimTemplates": claims}
+    stateful = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}}
+    path = {"backend": {"service": {"name": name, "port": {"name": name}}}}
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}}
+    rules = {"rules": [{"http": {"paths": [path]}}]}
+    told = found(given, {**stateful, "spec": spec}, {**ingress, "spec": rules})
+    assert any(code == "KV363" for code, _ in told)

@@ -19,6 +19,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
 )
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.policy import Policy
+from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import PatternEntry, PatternList, PatternMap, PatternNode
@@ -217,11 +218,9 @@ def _anchor_problem(entry: PatternEntry, signs: frozenset[str]) -> str:
 
 # upstream: pkg/validation/policy/validate.go, gopkg.in/evanphx/json-patch.v4 as Kyverno uses it
 
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
-
 
 _PATCH_NOTES = (
-    ("unsupported operation", f"the operations of JSON patches are {listed(_OPERATIONS, 6)}"),
+    ("unsupported operation", f"the operations of JSON patches are {listed(OPERATIONS, 6)}"),
     ("missing value field", "`add`, `replace` and `test` need a `value`"),
 )
 
@@ -260,7 +259,7 @@ def _operation_problem(operation: object) -> str | None:
         return "an operation must be a mapping"
     shown = f"invalid operation {to_json(operation)}: "
     name, path = operation.get("op"), operation.get("path")
-    if name not in _OPERATIONS:
+    if name not in OPERATIONS:
         return f"{shown}unsupported operation"
     if path.__class__ is not str:
         return f"{shown}failed to decode 'path': operation missing path field: missing value"
