@@ -39,13 +39,15 @@ BROAD_EXCEPTS = {
     "kyvsim/simulator/api_server/server.py": 1,
     "kyvsim/cli/main.py": 1,
     "kyvsim/fleet/files.py": 1,
+    "kyvsim/api/process_pool.py": 2,
     "kyvsim/playground/evaluator.py": 1,
     "kyvsim/lsp/session.py": 1,
 }
 """Faults become errors of what they are in: of a document as it is read, of a policy as it is
 compiled or linted, of a policy on an object, of a rule that is evaluated or converted, of a request
 to a simulated server. Then comes the last resort of the program; in the last libraries of storages
-raise what they like. What is typed into the playground ends no process,
+raise what they like. Whatever a task of a process raises is raised where its
+result is wanted. What is typed into the playground ends no process,
 and a document costs an editor nothing but itself."""
 
 SLOW_OR_UNUSED = ("rich", "jinja2", "jsonschema", "jmespath", "yaml", "re2", "hypothesis", "pytest")

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
-from kyvsim.api.processes import ProcessLostError, process_pool
+from kyvsim.api.process_pool import ProcessLostError, ProcessPool
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
 from kyvsim.engine.world import RecordingView, view_of_part
@@ -460,7 +460,8 @@ def rendered_by_processes(
     what rendering raises.
     """
     try:
-        with process_pool(min(jobs, len(parts)), _start_worker, (begin, parts, texts)) as pool:
+        start = partial(_start_worker, begin, parts, texts)
+        with ProcessPool(min(jobs, len(parts)), start) as pool:
             futures = {
                 pool.submit(_render_numbered, number): number for number in range(len(parts))
             }

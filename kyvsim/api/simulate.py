@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import lru_cache
@@ -17,7 +16,7 @@ from kyvsim.api.explain import (
     with_unaffected,
 )
 from kyvsim.api.inputs import name_of
-from kyvsim.api.processes import process_pool
+from kyvsim.api.process_pool import ProcessLostError, ProcessPool
 from kyvsim.api.system import own_system, processors
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds, split_api_version
@@ -156,7 +155,7 @@ class _Ahead:
         self._scenario = scenario
         self._jobs = jobs
         self._closed = closed
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: ProcessPool | None = None
         self._begun: dict[Directions, Future[Played]] = {}
         self._broken = False
 
@@ -167,11 +166,11 @@ class _Ahead:
             for order in (directions, *following) if following else ():
                 if order not in self._begun:
                     if self._pool is None:
-                        self._pool = self._closed.enter_context(process_pool(self._jobs))
+                        self._pool = self._closed.enter_context(ProcessPool(self._jobs))
                     self._begun[order] = self._pool.submit(played, self._scenario, order)
             if directions in self._begun:
                 return self._begun.pop(directions).result()
-        except BrokenProcessPool:
+        except ProcessLostError:
             self._broken = True
             self._begun.clear()
         return played(self._scenario, directions)

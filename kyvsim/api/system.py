@@ -1,6 +1,7 @@
-"""The system's clock, randomness and number of processors."""
+"""The system's clock, randomness and processes."""
 
 import os
+import sys
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -59,3 +60,8 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def can_fork() -> bool:
+    """Return whether processes can inherit the state of this one; not on macOS."""
+    return hasattr(os, "fork") and sys.platform != "darwin"

@@ -9,8 +9,7 @@ from kyvsim.api.apply import Application
 from kyvsim.api.apply_parts import DistributionError
 from kyvsim.api.apply_processes import run_in_processes
 from kyvsim.api.apply_streamed import StreamOptions, open_streamed
-from kyvsim.api.processes import can_fork
-from kyvsim.api.system import processors
+from kyvsim.api.system import can_fork, processors
 from kyvsim.cli.streams import is_terminal, print_stderr, with_progress
 from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import safe_line

@@ -9,13 +9,11 @@ import logging
 import multiprocessing  # noqa: TID253 — all of the module needs it
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor  # noqa: TID253 — as above
-from concurrent.futures.process import BrokenProcessPool  # noqa: TID253 — as above
+from concurrent.futures import Executor, ThreadPoolExecutor  # noqa: TID253 — as above
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Final, NamedTuple
 
-from kyvsim.api.processes import active, begin_worker, kill_all_but
+from kyvsim.api.process_pool import ProcessLostError, ProcessPool
 from kyvsim.fleet import FleetError
 
 AHEAD: Final = 2
@@ -54,32 +52,19 @@ def processes(jobs: int) -> Iterator[Engine]:
     They are spawned, not forked: libraries of storages have threads, which do not survive forks.
     """
     context = multiprocessing.get_context("spawn")
-    begin = partial(ProcessPoolExecutor, mp_context=context, initializer=_begin)
-    others = active()
-
-    def close(executor: Executor) -> None:
-        # All are idle, unless the run was interrupted.
-        kill_all_but(others)
-        # At exit, the interpreter fails if an executor is shutting down concurrently.
-        executor.shutdown(cancel_futures=True)
-
-    try:
-        yield Engine(
-            begin=lambda most: begin(min(jobs, most)),
-            width=lambda: jobs * AHEAD,
-            lost=(BrokenProcessPool,),
-            breaks=True,
-            close=close,
-            name=f"{jobs} processes of this machine",
-        )
-    finally:
-        kill_all_but(others)
+    yield Engine(
+        begin=lambda most: ProcessPool(min(jobs, most), _begin, context),
+        width=lambda: jobs * AHEAD,
+        lost=(ProcessLostError,),
+        breaks=True,
+        close=lambda executor: executor.shutdown(),
+        name=f"{jobs} processes of this machine",
+    )
 
 
 def _begin() -> None:
     """Initialise a process like those of one command, with the program's settings for memory."""
     gc.set_threshold(100_000, 20, 100)  # as in the program itself: reference cycles are rare
-    begin_worker()
 
 
 _PATIENCE: Final = 10  # seconds

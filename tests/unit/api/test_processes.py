@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.api.processes import each_in_processes, process_pool
+from kyvsim.api.process_pool import ProcessLostError, ProcessPool
+from kyvsim.api.processes import each_in_processes
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,10 +100,35 @@ def test_nothing_is_left_where_nobody_wants_the_rest():
 
 
 def test_what_nobody_waits_for_any_more_is_ended():
-    with process_pool(2) as pool:
+    with ProcessPool(2) as pool:
         pool.submit(signal.pause)
         assert pool.submit(abs, -1).result() == 1
     assert not multiprocessing.active_children()
+
+
+class Fatal:
+    """A result that kills the process a moment after it was pickled, as it is sent."""
+
+    def __reduce__(self):
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        return int, ()
+
+
+def fatal(size):
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    return b"x" * size, Fatal()
+
+
+def test_a_process_that_is_killed_while_it_sends_a_result_is_not_waited_for():
+    with ProcessPool(2) as pool:
+        lost = pool.submit(fatal, 1 << 26)  # too large to be sent in a moment
+        with pytest.raises(ProcessLostError):
+            lost.result()
+
+
+def test_a_process_that_cannot_begin_says_why():
+    with ProcessPool(2, partial(killed_at, 1)) as pool, pytest.raises(TypeError, match="found"):
+        pool.submit(abs, -1).result()
 
 
 ORPHANS = """
@@ -136,8 +162,8 @@ def test_processes_end_with_the_one_that_started_them(how):
 
 
 POOL = """
-from kyvsim.api.processes import process_pool
-with process_pool(2) as pool:
+from kyvsim.api.process_pool import ProcessPool
+with ProcessPool(2) as pool:
     assert list(pool.map(abs, (-1, 2, -3))) == [1, 2, 3]
     stop_all()
 """

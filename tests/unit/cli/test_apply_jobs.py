@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
 from kyvsim.api import apply, apply_parts, apply_processes, apply_streamed, explain_rows
+from kyvsim.api.process_pool import ProcessLostError, ProcessPool
 from kyvsim.cli import apply as apply_command
 from kyvsim.cli import apply_blocks
 from kyvsim.engine.world import view_of_part
@@ -647,14 +647,14 @@ def test_a_lost_process_loses_nothing(given, kyvsim, parted, notes, monkeypatch)
 def test_a_process_that_is_lost_before_all_is_handed_out(given, kyvsim, parted, monkeypatch):
     command = given(POLICY, STREAM)
     alone = kyvsim(*command, "-j", "1")
-    real = ProcessPoolExecutor.submit
+    real = ProcessPool.submit
 
     def submit(self, task, number):
         if number == 3:
-            raise BrokenProcessPool
+            raise ProcessLostError
         return real(self, task, number)
 
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+    monkeypatch.setattr(ProcessPool, "submit", submit)
     assert kyvsim(*command, "-j", "2") == alone
     assert parted == []
 
