@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.expressions import TreeMismatch
+from kyvsim.engine.missing_input import is_limit_of_kyvsim
 from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
@@ -23,12 +24,6 @@ from kyvsim.simulator.policies import CEL_KINDS
 # Policies query registries, services and key stores; Kubernetes' admission checks quotas and
 # limits.
 
-_OWN_WORDS = re.compile(
-    r"\bkyvsim (?:does not support|is offline|only verifies|works offline)\b"
-    r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
-)
-"""Messages that only kyvsim has: Kyverno would have queried something, or continued."""
-
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})
 
@@ -41,7 +36,7 @@ def watch_responses(reasons: list[str]) -> Callable[[Iterable[PolicyResponse]], 
             f"{response.policy.name}/{result.rule.name}: {result.message}"
             for response in responses
             for result in response.results
-            if (_OWN_WORDS.search(result.message) is not None)
+            if is_limit_of_kyvsim(result.message)
         )
 
     return listen

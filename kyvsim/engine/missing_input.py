@@ -48,6 +48,15 @@ limits, are left out: rules on them are common, and evaluating each failure agai
 the rest of a run.
 """
 _WORD: Final = re.compile(r"\w+")
+_LIMITS: Final = re.compile(
+    r"\bkyvsim (?:does not support|is offline|only verifies|works offline)\b"
+    r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
+)
+
+
+def is_limit_of_kyvsim(message: str) -> bool:
+    """Return whether only kyvsim has this message: Kyverno would have queried data or continued."""
+    return _LIMITS.search(message) is not None
 
 
 _OF_REVIEWS: Final = frozenset(

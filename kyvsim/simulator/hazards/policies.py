@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.engine.compile import Model
-from kyvsim.engine.missing_input import remedy_for
+from kyvsim.engine.missing_input import is_limit_of_kyvsim, remedy_for
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key
@@ -206,8 +206,8 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
 
     Yield rules that fail with an error, each error once.
 
-    It is an error if an object is admitted or should be cleaned up, and a warning if the request
-    is denied or only a report is affected.
+    It is an error if an object is admitted or should be cleaned up, or if Kyverno could evaluate
+    the rule, and a warning if the request is denied or only a report is affected.
     """
     occurrences: dict[Unevaluated, list[TimelineEvent]] = {}
     for event in facts.events:
@@ -221,10 +221,15 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
             for event in events
         )
         text = f"the result of the rule is an error, not a failure: {one.message}"
+        unknown = is_limit_of_kyvsim(one.message)
+        if unknown:
+            ends["the result in a cluster is unknown"] = None
         yield facts.hazard(
             "KH027",
             "; ".join(filter(None, (text, remedy_for(one.message), *ends))),
-            level=HazardLevel.ERROR if {_LET_IN, _KEPT} & {*ends} else HazardLevel.WARNING,
+            level=HazardLevel.ERROR
+            if unknown or {_LET_IN, _KEPT} & {*ends}
+            else HazardLevel.WARNING,
             objects=dict.fromkeys(event.object for event in events),
             policies=(one.rule,),
             events=dict.fromkeys(event.number for event in events),

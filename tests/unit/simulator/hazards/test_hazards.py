@@ -269,6 +269,19 @@ def test_a_rule_that_cannot_be_evaluated_is_told_as_an_error(
     assert "admitted despite an Audit failure" not in event.message
 
 
+def test_a_rule_that_only_a_cluster_can_evaluate_is_an_error_though_it_denies(
+    run, cluster_policy, pod
+):
+    rule = checking("Enforce", "{{ image }}")
+    rule["context"] = [{"name": "image", "imageRegistry": {"reference": "ghcr.io/a/b:1"}}]
+    simulation = run([cluster_policy("look", rule, background=False)], pod())
+    (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
+    assert hazard.level.value == "error"
+    assert "kyvsim is offline" in hazard.message
+    assert hazard.message.endswith("; the result in a cluster is unknown")
+    assert simulation.events[hazard.events[0]].outcome == "denied"
+
+
 def test_a_rule_that_fails_is_no_error(hazards, cluster_policy, pod):
     failing = cluster_policy("look", checking("Audit", "x"))
     assert not only(
