@@ -30,6 +30,7 @@ from kyvsim.linting.requests import tests_operation
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Policy
+from kyvsim.model.request import OPERATIONS
 
 _READ_NAMES = frozenset({"object", "oldObject", "request", "variables"})
 """Expressions that read one of these, which are never rebound, are not constant."""
@@ -126,9 +127,6 @@ def templates_in_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
             yield policy.warn("KV333", text, (*one.path, "message"))
 
 
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-
-
 def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
     """Yield the comparisons of `request.operation` with a string that is not an operation."""
     for node in expression.nodes() if "operation" in expression.text else ():
@@ -137,10 +135,10 @@ def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
         if not any(dotted_name(argument) == "request.operation" for argument in node.arguments):
             continue
         for value in (each for argument in node.arguments for each in _strings(argument)):
-            if value not in _OPERATIONS:
+            if value not in OPERATIONS:
                 near = value.upper().removesuffix("D")
-                hint = f": write `'{near}'`" if near in _OPERATIONS else ""
-                every = ", ".join(_OPERATIONS)
+                hint = f": write `'{near}'`" if near in OPERATIONS else ""
+                every = ", ".join(OPERATIONS)
                 yield f"`request.operation` is never `'{value}'`{hint} ({every})"
 
 

@@ -31,13 +31,13 @@ from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, PolicyException
+from kyvsim.model.request import OPERATIONS
 from kyvsim.model.source import Document
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.tree import Condition, Conditions, ContextEntry
 from kyvsim.policy.visit import TextKind, walk
 
 _OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _ORDERS = ("Greater", "Less", "Duration")
 _LENGTH = re.compile(r"\{\{-?\s*(length\(.*\))\s*\}\}")
 _LENGTHS = (0, 1 << 31)
@@ -128,10 +128,10 @@ def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[
         yield "Not" in operator.name, f"the smaller end of a range comes first: `{swapped}`"
     elif isinstance(key, str) and (read := _OPERATION.fullmatch(key.strip())):
         other = read[1]
-        possible = (*_OPERATIONS, "", *([other] if other is not None else ()))
+        possible = (*OPERATIONS, "", *([other] if other is not None else ()))
         found = {operator.holds(one, value) for one in possible}
         if len(found) == 1:
-            operations = ", ".join(f"`{one}`" for one in _OPERATIONS)
+            operations = ", ".join(f"`{one}`" for one in OPERATIONS)
             hint = list_hint(operator) if isinstance(value, list) else ""
             yield found.pop(), f"the operations are {operations}{hint}"
     elif isinstance(key, str) and operator.name.startswith(_ORDERS) and _is_length(key):

@@ -30,6 +30,7 @@ from kyvsim.linting.queries import last_field
 from kyvsim.linting.traversal import nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.policy import Policy, PolicyException, Rule
+from kyvsim.model.request import OPERATIONS
 from kyvsim.model.source import Document, place_in_text
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import CONTEXT_SOURCES
@@ -74,7 +75,6 @@ _ON_LISTS = frozenset(
 )
 _EQUALITIES = frozenset({"eq", "ne"})
 _BOOLEAN = Type(BOOLEAN)
-_ANY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _DURATION = "duration"
 """The scalar of the results of functions that are durations, such as `24h0m0s`."""
 _ORDERING = frozenset({"max", "min", "sort", "max_by", "min_by", "sort_by"})
@@ -438,7 +438,7 @@ class _RuleTypes(NamedTuple):
     entries: Sequence[ContextEntry] = ()
     loops: Sequence[ForEachValidation | ForEachMutation | ForEachGeneration] = ()
     targets: Sequence[MutateTarget] = ()
-    operations: tuple[str, ...] = _ANY_OPERATION
+    operations: tuple[str, ...] = OPERATIONS
     shared: Mapping[str, _Types] = {}
     """The types of the data of GlobalContextEntries."""
 
@@ -587,7 +587,7 @@ def typed_expressions(
     shared = dict(_shared_data(documents, find))
     for policy in policies:
         for rule in policy.rules:
-            is_limited = _operations(rule) != _ANY_OPERATION
+            is_limited = _operations(rule) != OPERATIONS
             if contains_text(rule.tree.data, *_READING, *["request.operation"] * is_limited):
                 types = _types_of_rule(policy, rule, find, kinds)._replace(shared=shared)
                 yield from _problems(policy.document, types, texts_of(rule), nodes_of(rule))
@@ -615,7 +615,7 @@ def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable)
 def _operations(rule: Rule) -> tuple[str, ...]:
     """Return the operations that a rule matches."""
     every = matched_operations(rule.tree.match)
-    return tuple(one for one in _ANY_OPERATION if one in every) or _ANY_OPERATION
+    return tuple(one for one in OPERATIONS if one in every) or OPERATIONS
 
 
 def _problems(
@@ -727,7 +727,7 @@ def _condition_problems(document: Document, one: Condition, found: _Types) -> It
 
 
 def _are_operations(types: _Types) -> bool:
-    return bool(types) and all(one.values and {*one.values} <= {*_ANY_OPERATION} for one in types)
+    return bool(types) and all(one.values and {*one.values} <= {*OPERATIONS} for one in types)
 
 
 def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
@@ -776,7 +776,7 @@ def _samples(found: _Types, value: Json, *, is_order: bool) -> list[Json]:
             samples += [True, False]
         elif one.scalar in _OF_SCALARS and not has_wildcard("".join(map(str, values))):
             samples += [*_OF_SCALARS[one.scalar], *values]
-        elif _are_operations((one,)) and len(one.values) < len(_ANY_OPERATION):
+        elif _are_operations((one,)) and len(one.values) < len(OPERATIONS):
             samples += one.values
         elif one.sequence and (inner := resolve(one.sequence.element)).sequence:
             if inner.mapping:

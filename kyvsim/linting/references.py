@@ -21,6 +21,7 @@ from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
+from kyvsim.model.request import OPERATIONS
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 from kyvsim.policy.cel_policy import expressions
@@ -421,16 +422,13 @@ def unused_values(
             yield warn(values.document, "KV073", text, path)
 
 
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-
-
 def _values_of_requests(document: Document, values: Mapping[str, object]) -> Iterator[Diagnostic]:
     """KV073: a typo of `request.operation`, or an operation that requests do not have."""
     for name, value in values.items():
         path = ("globalValues", name)
-        if name == "request.operation" and isinstance(value, str) and value not in _OPERATIONS:
-            near = nearest(value, _OPERATIONS)
-            hint = f"did you mean `{near}`?" if near else f"they are {listed(_OPERATIONS)}"
+        if name == "request.operation" and isinstance(value, str) and value not in OPERATIONS:
+            near = nearest(value, OPERATIONS)
+            hint = f"did you mean `{near}`?" if near else f"they are {listed(OPERATIONS)}"
             yield warn(document, "KV073", f"`{value}` is not an operation: {hint}", path)
         elif nearest(name, ["request.operation"], _NEAR) and name != "request.operation":
             text = f"no rule reads `{name}`: did you mean `request.operation`?"

@@ -34,13 +34,13 @@ from kyvsim.migrate.scalars import like, like_one
 from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import ConversionCondition
+from kyvsim.model.request import OPERATIONS
 from kyvsim.patch.keyed_lists import MergeField, find_type
 from kyvsim.policy.rule import RuleNode
 from kyvsim.policy.tree import Condition, Conditions, MatchBlock, ResourceFilter, Subject
 
 # Convert operations of match blocks, and conditions on them, to those of resource rules.
 
-EVERY: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 WRITES: Final = ("CREATE", "UPDATE", "DELETE")
 _KEY: Final = re.compile(r"\{\{-?\s*request\.operation\s*(\|\|\s*'[A-Z]*'\s*)?\}\}")
 _IN: Final = frozenset({"Equals", "Equal", "In", "AnyIn", "AllIn"})
@@ -52,7 +52,7 @@ def _chosen(
 ) -> list[str]:
     """Return the operations of resource rules, for a match block with or without operations."""
     if takes_all and named:
-        usual = EVERY
+        usual = OPERATIONS
     elif named or allowed == {"CONNECT"}:
         usual = (*usual, "CONNECT")
     found = [one for one in named or usual if one in allowed and one in usual]
@@ -63,7 +63,7 @@ def _chosen(
 
 def without_operations(conditions: Conditions | None) -> tuple[Conditions | None, frozenset[str]]:
     """Return preconditions without those on the operation, and the operations that they allow."""
-    allowed = frozenset(EVERY)
+    allowed = frozenset(OPERATIONS)
     if conditions is None:
         return None, allowed
     groups = []
@@ -88,11 +88,11 @@ def _allowed(condition: Condition) -> frozenset[str] | None:
     if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
         return None
     named = frozenset(values)
-    if not named <= frozenset(EVERY) | {"BACKGROUND"}:
+    if not named <= frozenset(OPERATIONS) | {"BACKGROUND"}:
         return None
     if operator in _IN:
-        return named & frozenset(EVERY)
-    return frozenset(EVERY) - named if operator in _NOT_IN else None
+        return named & frozenset(OPERATIONS)
+    return frozenset(OPERATIONS) - named if operator in _NOT_IN else None
 
 
 # Convert `kinds` to resource rules, and find the types of the matched objects.

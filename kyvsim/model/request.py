@@ -1,7 +1,7 @@
 """The input of policies: the object and user of a request, or a payload without a request."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject
 from kyvsim.model.source import Document
@@ -16,6 +16,10 @@ class Operation(StrEnum):
     UPDATE = "UPDATE"
     DELETE = "DELETE"
     CONNECT = "CONNECT"
+
+
+OPERATIONS: Final = tuple(one.value for one in Operation)
+"""The names of all operations."""
 
 
 class UserInfo(NamedTuple):

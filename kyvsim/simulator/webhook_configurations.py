@@ -16,6 +16,7 @@ from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import Release
+from kyvsim.model.request import OPERATIONS
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, Hook, webhook_of
 from kyvsim.simulator.admission.classic import webhook_name
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
@@ -84,7 +85,6 @@ def _plain(selector: Json) -> Json:
 
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
 _ANY = "*"
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 class WebhookTarget(NamedTuple):
@@ -269,14 +269,14 @@ def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[
 def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
     generation = rule.facts.generation
     if generation is not None:
-        kinds = _named(rule, _OPERATIONS)
+        kinds = _named(rule, OPERATIONS)
         for one in (generation.whole, *(generation.loops or ())):
             for kind in (one.kind,) if one.kind else one.clone_kinds:
-                kinds.setdefault(kind, set()).update(_OPERATIONS[:3])
+                kinds.setdefault(kind, set()).update(OPERATIONS[:3])
         return kinds
     if not _is_called(rule, mutating=mutating):
         return {}
-    return _named(rule, _OPERATIONS[:2] if mutating else _OPERATIONS)
+    return _named(rule, OPERATIONS[:2] if mutating else OPERATIONS)
 
 
 def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
@@ -290,7 +290,7 @@ def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
         # A filter that only has kinds and operations.
         if not any(one._replace(path=(), resource_fields=frozenset(), kinds=(), operations=())):
             for kind in one.kinds or list(operations):
-                operations.get(kind, set()).difference_update(one.operations or _OPERATIONS)
+                operations.get(kind, set()).difference_update(one.operations or OPERATIONS)
     return operations
 
 

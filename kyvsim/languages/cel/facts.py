@@ -11,7 +11,7 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
-from kyvsim.model.request import PayloadMode
+from kyvsim.model.request import OPERATIONS, PayloadMode
 from kyvsim.policy.cel_autogen import EXTRACTION, PolicyVariant, is_about_pods
 from kyvsim.policy.cel_policy import CelPolicyNode, MatchConstraints, ResourceRule
 from kyvsim.schema.kinds import CEL_GROUP
@@ -177,8 +177,7 @@ def webhook_facts(
     if makes:
         # Every operation is sent to a generating policy, whatever it lists: it cleans up after
         # triggers.
-        every = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-        rules = [rule._replace(operations=every) for rule in rules]
+        rules = [rule._replace(operations=OPERATIONS) for rule in rules]
     return WebhookFacts(
         rules=tuple(rules),
         namespace_selector=constraints.namespace_selector,

@@ -17,6 +17,7 @@ from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import Release
+from kyvsim.model.request import OPERATIONS
 from kyvsim.policy.read import CONTEXT_SOURCES
 from kyvsim.policy.rule import ForEachMutation, ForEachValidation, RuleNode
 from kyvsim.policy.tree import (
@@ -224,7 +225,6 @@ def note_on_syntax(text: str) -> str:
 
 # Source of the rules: upstream pkg/validation/policy/validate.go
 
-_REQUESTS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _MISSING = "entered value of `key`, `value` or `operator` is missing or misspelled"
 
 
@@ -370,7 +370,7 @@ def _request_problem(value: object) -> tuple[str, str]:
     for where, entry in entries:
         if entry.__class__ is not str:
             return where, f"'{where}' is expected to be a string"
-        if entry not in _REQUESTS:
+        if entry not in OPERATIONS:
             return where, (
                 f"unknown value '{entry}' found under the 'value' field. Only the following values"
                 " are allowed: [CREATE, UPDATE, DELETE, CONNECT]"
