@@ -20,7 +20,15 @@ from kyvsim.linting.cel_policy import (
 from kyvsim.linting.matching import not_in_body
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.schema.hints import field_hint, value_problem
-from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, Type
+from kyvsim.schema.merge_types import (
+    ANYTHING,
+    BOOLEAN,
+    DEDUCED,
+    NUMERIC,
+    STRING,
+    Type,
+    resolve,
+)
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
 _ELEMENT = "[]"
@@ -120,7 +128,7 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
         bodies = (path[1:3] for _, path in reads if path[0] != "namespaceObject")
         found = [
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
-            *_unguarded(policy, {path for _, path in reads}, guarded),
+            *_unguarded(policy, {path for _, path in reads}, guarded, own),
             *(_unknown_values(one, [*reads, *tested], own) if own else ()),
             *_unlike_defaults(tested, own),
             *(_misspelt({path for _, path in (*reads, *tested)}, own) if own else ()),
@@ -133,99 +141,28 @@ def _shown(path: _Names) -> str:
     return ".".join(path).replace(f".{_ELEMENT}", _ELEMENT)
 
 
-_POD = frozenset(
-    {
-        *("volumes", "initContainers", "ephemeralContainers", "imagePullSecrets", "nodeSelector"),
-        *("affinity", "hostNetwork", "hostPID", "hostIPC", "hostUsers", "hostAliases"),
-        *("automountServiceAccountToken", "runtimeClassName", "priorityClassName"),
-        *("topologySpreadConstraints", "shareProcessNamespace", "activeDeadlineSeconds", "os"),
-    }
-)
-_CONTAINER = frozenset(
-    {
-        *("securityContext", "env", "envFrom", "ports", "command", "args", "workingDir"),
-        *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "volumeDevices"),
-        *("restartPolicy", "stdin", "tty"),
-    }
-)
-_VOLUME = frozenset(
-    {
-        *("hostPath", "emptyDir", "configMap", "secret", "projected", "persistentVolumeClaim"),
-        *("csi", "nfs", "downwardAPI", "ephemeral"),
-    }
-)
-_SECURITY = frozenset(
-    {
-        *("privileged", "allowPrivilegeEscalation", "runAsNonRoot", "runAsUser", "runAsGroup"),
-        *("readOnlyRootFilesystem", "capabilities", "seccompProfile", "seLinuxOptions"),
-        *("procMount", "appArmorProfile", "windowsOptions", "fsGroup", "supplementalGroups"),
-        *("sysctls", "fsGroupChangePolicy"),
-    }
-)
-_AMOUNTS = frozenset({"cpu", "memory", "ephemeral-storage"})
-_BELOW: Mapping[str, frozenset[str]] = {
-    "metadata": frozenset({"labels", "annotations", "finalizers", "deletionTimestamp"}),
-    "securityContext": _SECURITY,
-    "capabilities": frozenset({"add", "drop"}),
-    "resources": frozenset({"limits", "requests"}),
-    "limits": _AMOUNTS,
-    "requests": _AMOUNTS,
-    "valueFrom": frozenset({"secretKeyRef", "configMapKeyRef", "fieldRef", "resourceFieldRef"}),
+_OF_METADATA = frozenset({"labels", "annotations", "finalizers", "deletionTimestamp"})
+_REQUIRED = frozenset({"image", "accessModes", "capacity", "hard"})
+"""Fields that types declare as optional, but without which objects are invalid."""
+_REQUIRED_IN: Mapping[str, tuple[_Names, ...]] = {
+    "PersistentVolumeClaim": (("spec", "resources", "requests"),),
+    "Role": (("rules", _ELEMENT, "apiGroups"), ("rules", _ELEMENT, "resources")),
 }
-"""Fields that are optional by the field that contains them, and have no defaults."""
-_POD_SPECS = (
-    ("spec",),
-    ("spec", "template", "spec"),
-    ("spec", "jobTemplate", "spec", "template", "spec"),
-)
-_CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
-_WORKLOADS = frozenset(
+"""The same, as paths in some kinds."""
+_SET_AT_ADMISSION = frozenset(
     {
-        *("Pod", "Deployment", "DaemonSet", "ReplicaSet", "StatefulSet", "Job", "CronJob"),
-        "ReplicationController",
+        *("clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"),
+        *("priority", "selector", "serviceAccount", "serviceAccountName", "tolerations"),
+        "volumeMounts",
     }
 )
-_BY_KIND: Mapping[str, frozenset[str]] = {
-    "RoleBinding": frozenset({"subjects"}),
-    "ClusterRoleBinding": frozenset({"subjects"}),
-    "ClusterRole": frozenset(
-        {
-            *("rules", "aggregationRule", "rules.[].resources", "rules.[].apiGroups"),
-            *("rules.[].resourceNames", "rules.[].nonResourceURLs"),
-        }
-    ),
-    "Role": frozenset({"rules"}),
-    "ConfigMap": frozenset({"data", "binaryData", "immutable"}),
-    "Secret": frozenset({"data", "stringData", "immutable"}),
-    "ServiceAccount": frozenset({"automountServiceAccountToken", "secrets", "imagePullSecrets"}),
-    "Service": frozenset(
-        {
-            *("spec.externalIPs", "spec.loadBalancerIP", "spec.loadBalancerSourceRanges"),
-            *("spec.externalName", "spec.selector", "spec.loadBalancerClass"),
-            *("spec.externalTrafficPolicy", "spec.ports.[].nodePort", "spec.ports.[].name"),
-        }
-    ),
-    "Ingress": frozenset(
-        {
-            *("spec.tls", "spec.rules", "spec.ingressClassName", "spec.defaultBackend"),
-            *("spec.rules.[].host", "spec.rules.[].http", "spec.tls.[].hosts"),
-            "spec.tls.[].secretName",
-        }
-    ),
-    "NetworkPolicy": frozenset({"spec.ingress", "spec.egress"}),
-    "PersistentVolumeClaim": frozenset({"spec.storageClassName", "spec.selector"}),
-    "HorizontalPodAutoscaler": frozenset({"spec.behavior"}),
-}
-"""Optional fields of other kinds."""
+"""Fields that API servers set with admission plugins, or before they call validating webhooks."""
 
 
 def _unguarded(
-    policy: CelPolicy, paths: set[_Names], guarded: frozenset[str]
+    policy: CelPolicy, paths: set[_Names], guarded: frozenset[str], types: tuple[Type, ...]
 ) -> Iterator[tuple[str, str]]:
-    """KV323: an optional field that nothing tests: without it, the expression is an error.
-
-    upstream: k8s.io/api, fields marked as optional that have no default
-    """
+    """KV323: an optional field that nothing tests: without it, the expression is an error."""
     optional = [one for one in sorted(paths) if one[-1] not in guarded]
     if not optional:
         return
@@ -239,7 +176,7 @@ def _unguarded(
         # The first missing field of a path is enough.
         if any(path[: len(one)] == one for one in missing) or (labelled and "labels" in path):
             continue
-        if _is_optional(path, kinds, outside):
+        if _is_optional(path, kinds, outside, types):
             if len(kinds) > 1 and policy.mentions("kind"):
                 continue  # the policy may read the field of one kind only
             missing.append(path)
@@ -281,37 +218,33 @@ def _has_optional(node: Node) -> bool:
     return isinstance(node, Call) and node.function in {"_[?_]", "_?._"}
 
 
-def _is_optional(path: _Names, kinds: set[str], is_outside: bool) -> bool:
-    *owner, field = path
-    root, *fields = owner
+def _is_optional(path: _Names, kinds: set[str], is_outside: bool, types: tuple[Type, ...]) -> bool:
+    root, *owner, field = path
     of_namespace = root == "namespaceObject" or kinds == {"Namespace"}
-    if fields == ["metadata"]:
+    if owner == ["metadata"]:
         if field == "namespace":
             return is_outside and root != "namespaceObject"
         # A Namespace always has the label with its name.
-        return field in _BELOW["metadata"] and not (of_namespace and field == "labels")
-    if fields in (["metadata", "labels"], ["metadata", "annotations"]):
+        return field in _OF_METADATA and not (of_namespace and field == "labels")
+    if owner in (["metadata", "labels"], ["metadata", "annotations"]):
         return field != "kubernetes.io/metadata.name"
-    if root == "namespaceObject" or not kinds:
+    if root == "namespaceObject" or field == _ELEMENT or "status" in owner:
         return False
-    if kinds <= _WORKLOADS:
-        return _is_optional_in_pods(tuple(fields), field)
-    name = ".".join((*fields, field))
-    return any(name in _BY_KIND.get(kind, ()) for kind in kinds)
+    required = _REQUIRED_IN.get(min(kinds), ()) if len(kinds) == 1 else ()
+    if any(path[1 : 1 + len(one)] == one for one in required):
+        return False
+    return any(_may_lack(one, (*owner,), field) for one in types)
 
 
-def _is_optional_in_pods(owner: _Names, field: str) -> bool:
-    if owner in _POD_SPECS:
-        return field in _POD
-    if len(owner) < 2 or owner[: len(owner) - 2] == ():
-        return owner[-1:] == ("securityContext",) and field in _SECURITY
-    if owner[-1] == _ELEMENT and owner[-2] in _CONTAINERS:
-        return field in _CONTAINER
-    if owner[-2:] == ("env", _ELEMENT):
-        return field == "valueFrom"
-    if owner[-2:] == ("volumes", _ELEMENT):
-        return field in _VOLUME
-    return field in _BELOW.get(owner[-1], ()) and "metadata" not in owner
+def _may_lack(root: Type, owner: _Names, field: str) -> bool:
+    """Return whether objects of a type may have no such field at a path."""
+    found, _ = _below(root, owner)
+    if found is None or found.mapping is None:
+        return False
+    if field in found.mapping.fields:
+        return field in found.mapping.optional - _REQUIRED - _SET_AT_ADMISSION
+    others = found.mapping.others
+    return others is not None and bool(resolve(others).scalar) and others not in {ANYTHING, DEDUCED}
 
 
 _EQUALITIES = frozenset({"_==_", "_!=_", "@in"})

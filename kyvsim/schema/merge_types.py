@@ -30,6 +30,8 @@ class MapType(NamedTuple):
     """The type of values that are not in `fields`; None if there may be no others."""
     atomic: bool
     """Whether it is replaced as a whole."""
+    optional: frozenset[str] = frozenset()
+    """The fields of a built-in type that objects may lack, even with the API server's defaults."""
 
 
 class ListType(NamedTuple):
@@ -94,7 +96,8 @@ def read_type(written: Json) -> TypeRef:
 
     A number is that of an entry in the table; `s`, `n`, `b`, `u` are scalars (strings, numbers,
     booleans, any of them); `*` is any value, replaced as a whole; `+` is any value, whose maps
-    merge. `{p, e, x}` is a map: its fields, the type of others, whether it is replaced. `{a}`,
+    merge. `{p, e, x, o}` is a map: its fields, the type of others, whether it is replaced, which
+    fields are optional. `{a}`,
     `{s}` and `{m, k, d}` are lists of the type named there: replaced, a set, or with keys and
     their defaults. `{v}` is a string with one of these values.
     """
@@ -105,7 +108,8 @@ def read_type(written: Json) -> TypeRef:
     if "p" in written or "e" in written:
         fields = {name: read_type(one) for name, one in written.get("p", {}).items()}
         others = read_type(written["e"]) if "e" in written else None
-        return Type(mapping=MapType(fields, others, bool(written.get("x"))))
+        optional = frozenset(written.get("o", ()))
+        return Type(mapping=MapType(fields, others, bool(written.get("x")), optional))
     if "v" in written:
         return Type(STRING, values=tuple(written["v"]))
     letter = next(one for one in "asm" if one in written)

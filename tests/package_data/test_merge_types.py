@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "kyvsim" / "schema" / "merge_types.jsonl"
 MODULES = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
 SOURCES = MODULES / "k8s.io/api@v0.36.3"
+KUBERNETES = MODULES / "k8s.io/kubernetes@v1.32.0"
 SCHEMAS = (
     MODULES
     / "sigs.k8s.io/kubectl-validate@v0.0.5-0.20260105161640-a97ccfaca20b"
@@ -35,6 +36,22 @@ type Rule struct {
 \tProtocol *Protocol `json:"protocol,omitempty"`
 \tPorts []Protocol `json:"ports"`
 \tType Other `json:"type"`
+\tPart `json:",inline"`
+\tSet Other `json:"set,omitempty"`
+\tByDefault *Part `json:"byDefault,omitempty"`
+\tWhole Part `json:"whole,omitempty"`
+}
+
+type Part struct {
+\tNote string `json:"note,omitempty"`
+}
+"""
+DEFAULTS = """
+func SetDefaults_Rule(obj *examplev1.Rule) {
+\tif obj.ByDefault == nil {
+\t\tobj.ByDefault = &examplev1.Part{Note: "a"}
+\t\tobj.Set = make(Other)
+\t}
 }
 """
 
@@ -45,9 +62,9 @@ def make(script):
 
 
 def test_the_table_is_what_the_script_makes(make):
-    if not SCHEMAS.exists() or not SOURCES.exists():
+    if not all(one.exists() for one in (SCHEMAS, SOURCES, KUBERNETES)):
         pytest.skip("the schemas of Kubernetes are not here")
-    assert make(SCHEMAS, SOURCES) == TABLE.read_text("utf-8")
+    assert make(SCHEMAS, SOURCES, KUBERNETES) == TABLE.read_text("utf-8")
 
 
 def test_what_the_script_makes_of_a_document(make, tmp_path):
@@ -63,6 +80,7 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
                 "protocol": {"type": "string"},
                 "ports": {"type": "array", "items": {"type": "string"}},
                 "type": {"type": "string"},
+                **{key: {"type": "string"} for key in ("byDefault", "note", "set", "whole")},
             },
         },
         "Thing": {
@@ -94,7 +112,9 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
     sources = tmp_path / "sources"
     (sources / "example/v1").mkdir(parents=True)
     (sources / "example/v1/types.go").write_text(GO)
-    assert [json.loads(line) for line in make(tmp_path, sources).splitlines()] == [
+    (tmp_path / "pkg/apis/example/v1").mkdir(parents=True)
+    (tmp_path / "pkg/apis/example/v1/defaults.go").write_text(DEFAULTS)
+    assert [json.loads(line) for line in make(tmp_path, sources, tmp_path).splitlines()] == [
         {"kinds": {"example.com/v1": {"Thing": 0}}, "metadata": 1},
         {
             "p": {
@@ -112,6 +132,8 @@ def test_what_the_script_makes_of_a_document(make, tmp_path):
                 "ports": {"a": {"v": ["TCP", "UDP"]}},
                 "protocol": {"v": ["TCP", "UDP"]},
                 "type": "s",
-            }
+                **dict.fromkeys(("byDefault", "note", "set", "whole"), "s"),
+            },
+            "o": ["note", "ports", "protocol", "set"],
         },
     ]

@@ -161,6 +161,37 @@ def test_fields_of_elements_of_lists_with_defaults(written, text, resources, fou
     assert codes(written, text, resources, group=RBAC) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "resources", "group", "field"),
+    [
+        ("object.spec.startingDeadlineSeconds <= 600", "cronjobs", "batch", "startingDeadline"),
+        ("object.spec.suspend == false", "cronjobs", "batch", ""),  # has a default
+        ("object.spec.replicas < 3", "deployments", "apps", ""),
+        ("object.spec.template.spec.hostname == 'a'", "deployments", "apps", "hostname"),
+        ("object.data.mode == 'a'", "configmaps", "", "object.data`"),
+        ("has(object.data) && object.data.mode == 'a'", "configmaps", "", "object.data.mode`"),
+        (
+            "has(object.data) && object.data[object.data['a/b']] == 'a'",
+            "configmaps",
+            "",
+            "'a/b' in",
+        ),
+        ("object.spec.selector.app == 'a'", "services", "", "selector.app"),
+        ("object.parameters.kind == 'a'", "storageclasses", "storage.k8s.io", "parameters`"),
+        ("object.spec.resources.requests.storage == '1Gi'", "persistentvolumeclaims", "", ""),
+        ("object.spec.?ports.orValue([]).all(p, p.nodePort > 0)", "services", "", "[].nodePort"),
+        ("object.spec.clusterIP == 'None'", "services", "", ""),  # set before webhooks are called
+        ("object.status.phase == 'a'", "pods", "", ""),
+        ("object.subjects.size() == 1", "rolebindings", RBAC, "subjects"),
+    ],
+)
+def test_fields_that_objects_of_a_kind_may_lack(written, text, resources, group, field):
+    said = written("ValidatingPolicy", validated(text, resources, group))
+    found = [text for code, text in said if code == "KV323"]
+    assert len(found) == bool(field)
+    assert not field or field in found[0]
+
+
 def test_fields_of_one_of_several_kinds(written):
     roles = validated("object.rules.all(r, 'a' in r.resources)", "roles", RBAC)
     (rule,) = roles["matchConstraints"]["resourceRules"]

@@ -110,7 +110,7 @@ def test_a_path_that_is_a_slip(told, path, rule, meant):
         ("'/spec/hostname'", [PODS]),
         ("'/spec/somethingOfTomorrow'", [PODS]),
         ("'/spec/containers/' + string(size(object.spec.containers)) + '/image'", [PODS]),
-        ("'/spec/' + object.spec.nodeName + '/image'", [PODS]),
+        ("'/spec/' + object.metadata.name + '/image'", [PODS]),
         ("'/metadata/annotations/' + jsonpatch.escapeKey('a/b')", [WIDGETS]),
         ("'/spec/containers/0/image'", [PODS, DEPLOYMENTS]),
         ("'/spec/containers/0/image'", [WIDGETS]),
