@@ -20,7 +20,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.fields import of_kind
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Instead
 from kyvsim.model.policy import Policy
 from kyvsim.model.values import KindKey
 from kyvsim.policy.cel_policy import CelPolicyNode, expressions
@@ -110,9 +110,18 @@ class CelPolicy(NamedTuple):
         paths = {(*one.path, "expression") for one in self.spec.variables if one.name == node.field}
         return next((one for one in self.expressions if one.path in paths), None)
 
-    def warn(self, code: str, message: str, path: Path) -> Diagnostic:
-        """Return a warning about the node at `path` of the policy's document."""
-        return warn(self.policy.document, code, message, path)
+    def warn(
+        self, code: str, message: str, path: Path, *, instead: Instead | None = None
+    ) -> Diagnostic:
+        """Return a warning about the node at `path` of the policy's document.
+
+        `instead` is a part of the expression there, as `unparse` writes it, and what is meant.
+        """
+        found = warn(self.policy.document, code, message, path, instead=instead)
+        if instead is None or found.fix is not None:
+            return found
+        old, new = (one.replace('"', "'") for one in instead)
+        return warn(self.policy.document, code, message, path, instead=(old, new))
 
     def nodes(self) -> Iterator[Node]:
         """Yield all nodes of all expressions."""

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 import yaml
@@ -39,6 +39,8 @@ class _Text(NamedTuple):
     text: str
     entries: Mapping[tuple[int, int, str], _MapEntry]
     roots: Mapping[tuple[int, int], MappingNode]
+    items: Mapping[tuple[int, int], ScalarNode]
+    """The scalars in lists."""
     shared: tuple[int, ...]
     """Offsets of anchors, aliases and tags, sorted."""
     lines: tuple[int, ...]
@@ -120,6 +122,13 @@ def _read(text: str) -> _Text:
         text,
         entries,
         roots={_mark(node): node for node in maps},
+        items={
+            _mark(item): item
+            for node in nodes
+            if isinstance(node, SequenceNode)
+            for item in node.value
+            if isinstance(item, ScalarNode)
+        },
         shared=shared,
         lines=(0, *(found.end() for found in re.finditer("\n", text))),
         new_line="\r\n" if "\r\n" in text else "\n",
@@ -146,10 +155,22 @@ def _entry(read: _Text, change: TextChange) -> _MapEntry:
     entry = read.entries.get((change.place.line, change.place.column, change.key))
     if entry is None:
         raise NoEditError("the entry is not written at this position")
-    start, end = entry.key.start_mark.index, _end(entry.value)
+    _refuse_shared(read, entry.key.start_mark.index, _end(entry.value))
+    return entry
+
+
+def _value(read: _Text, change: TextChange) -> Node:
+    """Return the value of an entry, or a scalar in a list."""
+    item = read.items.get((change.place.line, change.place.column))
+    if item is None:
+        return _entry(read, change).value
+    _refuse_shared(read, item.start_mark.index, _end(item))
+    return item
+
+
+def _refuse_shared(read: _Text, start: int, end: int) -> None:
     if end < start or bisect_left(read.shared, start) < bisect_left(read.shared, end):
         raise NoEditError("it may be shared with other fields")
-    return entry
 
 
 def _block(read: _Text, change: TextChange) -> MappingNode:
@@ -182,16 +203,71 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _scalar(read: _Text, node: Node, change: TextChange) -> Iterator[_Piece]:
-    if not isinstance(node, ScalarNode) or node.style in {"|", ">"} or "\n" in change.text:
-        raise NoEditError("the value is not a plain word")
+    """Replace a scalar, or the part of it that differs if it is not written as it is read."""
+    if not isinstance(node, ScalarNode):
+        raise NoEditError("the value is not a scalar")
     start, end = node.start_mark.index, node.end_mark.index
-    quote, new = read.text[start : start + 1], change.text
-    if quote in {'"', "'"}:
-        start, end = start + 1, end - 1
-        new = new.replace("'", "''") if quote == "'" else json.dumps(new, ensure_ascii=False)[1:-1]
-    if read.text[start:end] != node.value:
+    source, old, new = read.text[start:end], node.value, change.text
+    escaped = _ESCAPERS.get(node.style or "", str)
+    if node.style in _ESCAPERS:
+        start, end, source = start + 1, end - 1, source[1:-1]
+    if source == old and "\n" not in new:
+        written = new if node.style or _is_plain(new, old) else _in_quotes(new)
+        yield _Piece(start, end, escaped(new) if node.style else written)
+        return
+    if not node.style:
+        raise NoEditError("the value has several lines without quotes")
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    # Whole words occur less often than parts of them.
+    while head and (tail + head == len(old) or _is_in_word(old[head - 1])):
+        head -= 1
+    while tail and _is_in_word(old[len(old) - tail]):
+        tail -= 1
+    part, other = old[head : len(old) - tail], new[head : len(new) - tail]
+    body = source.find("\n") + 1 if node.style in {"|", ">"} else 0
+    found = [one.start() for one in re.finditer(re.escape(escaped(part)), source[body:])]
+    in_value = [one.start() for one in re.finditer(re.escape(part), old)]
+    if "\n" in part + other or len(found) != len(in_value) or head not in in_value:
         raise NoEditError("the value differs from its source text")
-    yield _Piece(start, end, new)
+    at = start + body + found[in_value.index(head)]
+    yield _Piece(at, at + len(escaped(part)), escaped(other))
+
+
+_ESCAPERS: Mapping[str, Callable[[str], str]] = {
+    "'": lambda text: text.replace("'", "''"),
+    '"': lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+}
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the start that two texts have in common."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or character in "_.-"
+
+
+def _is_plain(text: str, like: str) -> bool:
+    """Return whether a text needs no quotes where `like` has none."""
+    form = "[{}]" if _reads_as(like, "[{}]") else "- {}"
+    return _reads_as(text, form)
+
+
+def _reads_as(text: str, form: str) -> bool:
+    try:
+        node = yaml.compose(form.format(text), Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return False
+    items = node.value if isinstance(node, SequenceNode) else ()
+    return [getattr(one, "value", None) for one in items] == [text]
+
+
+def _in_quotes(text: str) -> str:
+    is_single = '"' in text and "'" not in text
+    return f"'{text}'" if is_single else json.dumps(text, ensure_ascii=False)
 
 
 def _quoted(read: _Text, node: Node) -> Iterator[_Piece]:
@@ -201,12 +277,20 @@ def _quoted(read: _Text, node: Node) -> Iterator[_Piece]:
     yield _Piece(start, end, json.dumps(read.text[start:end], ensure_ascii=False))
 
 
+def _unquoted(node: Node) -> Iterator[_Piece]:
+    if not isinstance(node, ScalarNode) or node.style not in _ESCAPERS:
+        raise NoEditError("the value is not in quotes")
+    yield _Piece(node.start_mark.index, node.end_mark.index, node.value)
+
+
 def _new_entry(read: _Text, change: TextChange) -> Iterator[_Piece]:
     entry = _entry(read, change)
     if entry.holder.flow_style:
         raise NoEditError("the map is in flow style")
     if isinstance(entry.value, ScalarNode) and entry.value.style in {"|", ">"}:
         raise NoEditError("the value is a multi-line string")
+    if re.search(r"\s#", read.text[entry.key.start_mark.index : _end(entry.value)]):
+        raise NoEditError("comments are in its place")
     column = entry.key.start_mark.column
     new = change.text.replace("\n", f"\n{' ' * column}")
     yield _Piece(entry.key.start_mark.index, _end(entry.value), new)
@@ -259,8 +343,9 @@ def _item(read: _Text, change: TextChange) -> Iterator[_Piece]:
 
 
 _EDITORS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = {
-    ChangeKind.VALUE: lambda read, change: _scalar(read, _entry(read, change).value, change),
-    ChangeKind.QUOTE: lambda read, change: _quoted(read, _entry(read, change).value),
+    ChangeKind.VALUE: lambda read, change: _scalar(read, _value(read, change), change),
+    ChangeKind.QUOTE: lambda read, change: _quoted(read, _value(read, change)),
+    ChangeKind.UNQUOTE: lambda read, change: _unquoted(_value(read, change)),
     ChangeKind.KEY: lambda read, change: _scalar(read, _entry(read, change).key, change),
     ChangeKind.ENTRY: _new_entry,
     ChangeKind.REMOVE: _removal,

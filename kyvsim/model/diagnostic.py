@@ -3,6 +3,7 @@
 Codes: KV028 an ignored document in a folder.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -19,9 +20,11 @@ class ChangeKind(StrEnum):
     """The kind of a change."""
 
     VALUE = "value"
-    """Replaces the scalar value of a map entry; quotes are kept."""
+    """Replaces a scalar, which is the value of a map entry or in a list; its style is kept."""
     QUOTE = "quote"
-    """Puts quotes around the scalar value of a map entry."""
+    """Puts quotes around a scalar."""
+    UNQUOTE = "unquote"
+    """Removes the quotes around a scalar."""
     KEY = "key"
     ENTRY = "entry"
     """Replaces an entry, key and value, with a text."""
@@ -38,7 +41,9 @@ class TextChange(NamedTuple):
     way: ChangeKind
     place: Location
     key: str
-    """The key; "" for the root of a document, whose position is that of its first key."""
+    """The key; "" for the root of a document, whose position is that of its first key, and for
+    items of lists.
+    """
     text: str = ""
     """The new text, with lines that begin at the first column; for ITEM, the key of the list."""
 
@@ -66,7 +71,28 @@ class Fix(NamedTuple):
 
 def change(document: Document, way: ChangeKind, path: Path, text: str = "") -> TextChange:
     """Return a change of the entry at a path of a document."""
-    return TextChange(way, document.locate(path), str(path[-1]) if path else "", text)
+    key = path[-1] if path else ""
+    return TextChange(way, document.locate(path), key if isinstance(key, str) else "", text)
+
+
+Instead = tuple[str, str]
+"""A part of a text, and the part that is certainly meant."""
+
+
+def respelled(document: Document, path: Path, instead: Instead) -> Fix | None:
+    """Return the fix of a part of the string at a path; None if it is not once in it."""
+    value = document.data
+    for step in path:
+        value = value[step]
+    old, new = instead
+    # A part of a longer name is something else.
+    ends = [r"\b" if one.isalnum() else "" for one in (old[:1], old[-1:])]
+    once = re.compile(re.escape(old).join(ends))
+    if not isinstance(value, str) or len(once.findall(value)) != 1:
+        return None
+    changed = once.sub(lambda _: new, value)
+    shown = new or '""'
+    return Fix(f"use {shown}", (change(document, ChangeKind.VALUE, path, changed),))
 
 
 # Diagnostics of input files.
@@ -183,3 +209,26 @@ def likely(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` with the most similar known name, or ""."""
     near = nearest(word, known)
     return f": did you mean `{near}`?" if near else ""
+
+
+_SHORTEST = 4
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Return whether a word is certainly a name that is near it, with a slip of the pen.
+
+    It has other capitals, or one letter more or less, or two letters in the other order. Names
+    that differ in one letter for another, in a digit, or in their last letter may be different
+    ones; a final s is only the other number.
+    """
+    one, other = word.lower(), meant.lower()
+    short, long = sorted((one, other), key=len)
+    if len(long) - len(short) == 1 and len(short) >= _SHORTEST:
+        last = len(long) - 1
+        return any(
+            long[:at] + long[at + 1 :] == short
+            for at, letter in enumerate(long)
+            if not letter.isdigit() and (at < last or letter == "s")
+        )
+    turned = (one[:at] + one[at : at + 2][::-1] + one[at + 2 :] for at in range(len(one) - 1))
+    return one == other or (len(one) >= _SHORTEST and other in turned)

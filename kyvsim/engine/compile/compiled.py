@@ -11,7 +11,7 @@ from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate, reach_of_
 from kyvsim.jmespath import System, Template
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json, KubernetesObject, Path
-from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
+from kyvsim.model.diagnostic import Diagnostic, Fix, Instead, Severity, respelled
 from kyvsim.model.field_reference import FieldReference
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.ports import Meter
@@ -77,9 +77,20 @@ class CompileOptions(NamedTuple):
 
 
 def warn(
-    document: Document, code: str, message: str, path: Path = (), *, fix: Fix | None = None
+    document: Document,
+    code: str,
+    message: str,
+    path: Path = (),
+    *,
+    fix: Fix | None = None,
+    instead: Instead | None = None,
 ) -> Diagnostic:
-    """Return a warning about the node at `path` of a document, with its fix."""
+    """Return a warning about the node at `path` of a document, with its fix.
+
+    `instead` is a part of the string there, and what is certainly meant.
+    """
+    if instead is not None:
+        fix = respelled(document, path, instead)
     return Diagnostic(code, Severity.WARNING, message, document.locate(path), fix=fix)
 
 
