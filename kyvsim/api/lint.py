@@ -1,6 +1,7 @@
 """`lint`: diagnostics about policies, and fixes."""
 
 import os
+import re
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +34,15 @@ from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest, missing_files
 from kyvsim.load.values import load_values
-from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, without_left_out
+from kyvsim.model.diagnostic import (
+    Diagnostic,
+    Edit,
+    Fix,
+    Severity,
+    is_slip,
+    nearest,
+    without_left_out,
+)
 from kyvsim.model.policy import Policy
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.source import Document
@@ -64,6 +73,54 @@ def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
     except NoEditError:
         return remark._replace(fix=None)
     return remark._replace(fix=remark.fix._replace(edits=edits))
+
+
+_SUGGESTION = re.compile(r"^(.*)did you mean `([^`]+)`", re.DOTALL)
+
+
+_VOCABULARY = frozenset(
+    {
+        *("KV011", "KV012", "KV014", "KV163", "KV205", "KV215", "KV225", "KV259"),
+        *("KV260", "KV325", "KV326", "KV328", "KV335", "KV349"),
+    }
+)
+"""Codes that suggest names of Kubernetes and Kyverno; those that users choose may differ little."""
+
+
+def with_suggestion(remark: Diagnostic, source: Source, *, only_slips: bool = False) -> Diagnostic:
+    """Return a diagnostic whose fix writes the name that its message suggests, if it has one.
+
+    The message names the unknown word before the suggestion, mostly in backticks, where a path ends
+    with it. It is replaced on the reported line, or where it is if it occurs once in the text. Such
+    a fix is a guess: it is for editors. With `only_slips`, only a slip of the pen in a name of
+    Kubernetes or Kyverno, once on the reported line, is replaced.
+    """
+    found, place = _SUGGESTION.match(remark.message), remark.location
+    if remark.fix or not (found and place and place.line):
+        return remark
+    is_only_one = remark.message.startswith("?", found.end())
+    if only_slips and not (is_only_one and remark.code in _VOCABULARY):
+        return remark
+    before, suggested = found[1], found[2]
+    last = suggested.rpartition("/")[2]
+    pairs = []
+    for name in reversed(re.findall(r"`([^`]+)`", before)):
+        pairs += [(name, suggested), (re.split(r"[.\]]", name)[-1], suggested)]
+    pairs.append((nearest(last, re.findall(r"[A-Za-z][\w.-]*", before)), last))
+    lines = source.text.split("\n")
+    for word, new in pairs:
+        if not word or word == new:
+            continue
+        exactly = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        places = [(n, at) for n, line in enumerate(lines, 1) for at in exactly.finditer(line)]
+        here = [(n, at) for n, at in places if n == place.line and at.start() >= place.column - 1]
+        if only_slips and (len(here) > 1 or not is_slip(word, new)):
+            continue
+        if here or len(places) == 1:
+            line, at = (here or places)[0]
+            edit = Edit(line, at.start() + 1, line, at.end() + 1, new)
+            return remark._replace(fix=Fix(f"use {new}", (), (edit,)))
+    return remark
 
 
 def fixed_files(
@@ -306,7 +363,14 @@ def _findings(
     )
     tests = sum(is_reported(manifest.file) for manifest in suites)
     texts = {source.name: source.text for source in sources}
-    fixable = tuple(with_reported_edits(one, texts.get(_file_of(one), "")) for one in ordered)
+    fixable = tuple(
+        with_suggestion(
+            with_reported_edits(one, texts.get(_file_of(one), "")),
+            Source(_file_of(one), texts.get(_file_of(one), "")),
+            only_slips=True,
+        )
+        for one in ordered
+    )
     return Findings(
         fixable,
         checked,

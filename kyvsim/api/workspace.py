@@ -1,7 +1,6 @@
 """Diagnostics and rules of files in editors."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from kyvsim.load.policy import load_policies, sniff
 from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, nearest, strictly
+from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.source import Document
 
 _MARKS = ("kyverno", "kyvsim/", "admissionregistration.k8s.io/")
@@ -111,39 +110,6 @@ def can_be_fixed(
     place = remark.location
     then = check(source._replace(text=with_edits(source.text, remark.fix.edits)))
     return all((one.code, one.location) != (remark.code, place) for one in then)
-
-
-_SUGGESTION = re.compile(r"^(.*)did you mean `([^`]+)`", re.DOTALL)
-
-
-def with_suggestion(remark: Diagnostic, source: Source) -> Diagnostic:
-    """Return a diagnostic whose fix writes the name that its message suggests, if it has one.
-
-    The message names the unknown word before the suggestion, mostly in backticks, where a path ends
-    with it. It is replaced on the reported line, or where it is if it occurs once in the text. Such
-    a fix is a guess: it is for editors.
-    """
-    found, place = _SUGGESTION.match(remark.message), remark.location
-    if remark.fix or not (found and place and place.line):
-        return remark
-    before, suggested = found[1], found[2]
-    last = suggested.rpartition("/")[2]
-    pairs = []
-    for name in reversed(re.findall(r"`([^`]+)`", before)):
-        pairs += [(name, suggested), (re.split(r"[.\]]", name)[-1], suggested)]
-    pairs.append((nearest(last, re.findall(r"[A-Za-z][\w.-]*", before)), last))
-    lines = source.text.split("\n")
-    for word, new in pairs:
-        if not word or word == new:
-            continue
-        exactly = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
-        places = [(n, at) for n, line in enumerate(lines, 1) for at in exactly.finditer(line)]
-        here = [(n, at) for n, at in places if n == place.line and at.start() >= place.column - 1]
-        if here or len(places) == 1:
-            line, at = (here or places)[0]
-            edit = Edit(line, at.start() + 1, line, at.end() + 1, new)
-            return remark._replace(fix=Fix(f"use {new}", (), (edit,)))
-    return remark
 
 
 def _of_forms(source: Source) -> Iterator[Diagnostic]:

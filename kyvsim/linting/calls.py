@@ -16,11 +16,13 @@ from kyvsim.linting.cel_logic import regex_meant
 from kyvsim.linting.patterns import unit_hint
 from kyvsim.linting.queries import is_list, last_field, trees, written_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Instead
 from kyvsim.model.policy import Policy
 from kyvsim.policy.tree import Condition
 from kyvsim.policy.visit import Text, TextKind
 
+_Problem = tuple[str, str, Instead | None]
+"""A code, a message, and what is certainly meant."""
 _VALUE = "\0"
 """Stands for the value of a variable inside another expression."""
 
@@ -37,8 +39,8 @@ def call_problems(policy: Policy) -> Iterator[Diagnostic]:
             if "(" not in text.text or text.kind is TextKind.CEL:
                 continue
             for expression in _expressions(text):
-                for code, problem in _problems(expression):
-                    yield warn(policy.document, code, problem, text.path)
+                for code, problem, instead in _problems(expression):
+                    yield warn(policy.document, code, problem, text.path, instead=instead)
 
 
 def _expressions(text: Text) -> Iterator[str]:
@@ -55,8 +57,8 @@ def _expressions(text: Text) -> Iterator[str]:
 
 
 @lru_cache(maxsize=512)
-def _problems(expression: str) -> tuple[tuple[str, str], ...]:
-    """Return the codes and problems of the calls in an expression."""
+def _problems(expression: str) -> tuple[_Problem, ...]:
+    """Return the problems of the calls in an expression."""
     try:
         if not any(_has_constant(one) for one in _calls(parse(expression))):
             return ()
@@ -83,21 +85,22 @@ def _is_constant(tree: Tree) -> bool:
     return tree["type"] == "literal" and _VALUE not in str(tree["value"])
 
 
-def _of_call(expression: str, call: Tree) -> Iterator[tuple[str, str]]:
+def _of_call(expression: str, call: Tree) -> Iterator[_Problem]:
     name, parts = str(call["value"]), trees(call)
     values = tuple(one["value"] if _is_constant(one) else None for one in parts)
-    for problem in (_wrong_order(name, values), _parts_of_lists(expression, name, parts)):
-        if problem:
-            yield problem
-            return
-    meaning = _other_meaning(name, values)
-    if meaning:
-        yield "KV351", meaning
+    if problem := _wrong_order(name, values):
+        first, second = (written_in(expression, one) for one in parts[:2])
+        both = f"{first}, {second}"
+        yield "KV336", problem, (both, f"{second}, {first}") if len(parts) == 2 else None
+    elif other := _parts_of_lists(expression, name, parts):
+        yield *other, None
+    elif meaning := _other_meaning(name, values):
+        yield "KV351", meaning, None
     elif all(one is None or isinstance(one, str | float | int) for one in values):
         error = _failure(name, values)
         if error:
             hint = next((unit_hint(one) for one in values if isinstance(one, str)), "")
-            yield "KV205", f"`{written_in(expression, call)}` always fails: {error}{hint}"
+            yield "KV205", f"`{written_in(expression, call)}` always fails: {error}{hint}", None
 
 
 _Values = tuple[Json, ...]
@@ -109,35 +112,32 @@ _OF_REGEXES = re.compile(r"\.[*+]|^\^|\$$|\\[dwsb.]|\[[^\]]+\]")
 _SEPARATED = re.compile(r"[\s,;|]")
 
 
-def _wrong_order(name: str, values: _Values) -> tuple[str, str] | None:
-    """Return that a constant is in the place of the string that a function searches."""
+def _wrong_order(name: str, values: _Values) -> str:
+    """Return that a constant is in the place of the string that a function searches, or ""."""
     if len(values) < 2:
-        return None
+        return ""
     first, second = values[:2]
     if name in {"regex_match", "pattern_match"} and first is None and isinstance(second, str):
         is_regex = _OF_REGEXES.search(second) is not None
         if is_regex if name == "regex_match" else has_wildcard(second):
             what = "regular expression" if name == "regex_match" else "pattern"
-            text = (
+            return (
                 f"the first argument of `{name}` is the {what}, the second one the string: "
                 f"write `{name}('{second}', …)`"
             )
-            return "KV336", text
     if not isinstance(first, str) or not first or second is not None:
-        return None
+        return ""
     if name == "semver_compare" and first[0] in "<>=!^~":
-        text = f"the first argument of `{name}` is the version: write `{name}(…, '{first}')`"
-        return "KV336", text
+        return f"the first argument of `{name}` is the version: write `{name}(…, '{first}')`"
     # A constant may be a list of words, one of which is searched.
     is_part = name == "contains" and not _SEPARATED.search(first)
     is_separator = name == "split" and not any(map(str.isalnum, first))
     if name in _IN_FIRST or is_part or is_separator:
-        text = (
+        return (
             f"the first argument of `{name}` is the whole string, the second one the part to find "
             f"in it: write `{name}(…, '{first}')`"
         )
-        return "KV336", text
-    return None
+    return ""
 
 
 def _parts_of_lists(expression: str, name: str, parts: list[Tree]) -> tuple[str, str] | None:

@@ -365,7 +365,8 @@ def texts_in_order(policy: CelPolicy) -> Iterator[Diagnostic]:
                     f"`{written(node)}` compares the characters of texts, so that "
                     f"{_READERS[reader][1]}: write `{meant}`"
                 )
-                yield policy.warn("KV344", text, one.path)
+                instead = (written(node), meant)
+                yield policy.warn("KV344", text, one.path, instead=instead)
 
 
 def _reader_of_texts(node: Call, policy: CelPolicy) -> str:

@@ -71,7 +71,11 @@ def versions_as_groups(policy: CelPolicy) -> Iterator[Diagnostic]:
                     f"nothing matches `{text}` here: write `apiGroups: [{group}]` and "
                     f"`apiVersions: [{found[2]}]`"
                 )
-                yield policy.warn("KV332", problem, (*rule.path, name, index))
+                own = found[1] or "", found[2]
+                meant, other = own if name == "apiGroups" else own[::-1]
+                beside = rule.api_versions if name == "apiGroups" else rule.api_groups
+                instead = (text, meant) if {other, "*"} & {*beside} else None
+                yield policy.warn("KV332", problem, (*rule.path, name, index), instead=instead)
 
 
 def values_beside_wildcards(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -324,7 +328,9 @@ def controllers_left_out(policy: CelPolicy) -> Iterator[Diagnostic]:
                 f"`{name}` is unknown without a cluster, so no variant is derived for it here: "
                 f"use {known}, or RESOURCE.VERSION.GROUP for custom workloads"
             )
-        yield policy.warn("KV246", text, (*path, index))
+        plural = f"{name.lower().removesuffix('s')}s"
+        instead = (name, plural) if plural in _CONTROLLERS else None
+        yield policy.warn("KV246", text, (*path, index), instead=instead)
     if policy.is_about_pods:
         return
     rules = policy.spec.resource_rules
@@ -371,7 +377,7 @@ def controllers_spec(policy: CelPolicy) -> Iterator[Diagnostic]:
                 "controller (for example the Deployment), not to its Pod template: write "
                 f"`{plain}` instead"
             )
-            yield policy.warn("KV243", text, one.path)
+            yield policy.warn("KV243", text, one.path, instead=(spelled, plain))
 
 
 def _spelling(node: Node) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from kyvsim.linting.cel_policy import (
     field_of,
     matched_types,
 )
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Instead
 from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, UNTYPED, Type
 
 _MARK = "\0"
@@ -28,6 +28,7 @@ _COMPARED: Mapping[str, str] = {
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), "cannot be compared with"),
     "@in": "is never in",
 }
+_SWITCHES = frozenset({"true", "false"})
 _NOUNS: Mapping[str, str] = {
     "bool": "a boolean",
     "double": "a number",
@@ -58,6 +59,13 @@ def _cel_type(found: Type | None, name: str, number: CelType) -> CelType:
         if found.mapping.fields
         else map_of(types.STRING, _cel_type(field_of(found, ""), name, number))
     )
+
+
+class _Problem(NamedTuple):
+    code: str
+    text: str
+    instead: Instead | None = None
+    """A part of the expression, and what is certainly meant."""
 
 
 class _KindFields(Mapping[str, Mapping[str, CelType]]):
@@ -144,7 +152,7 @@ class _Checking(NamedTuple):
 
         return StructType(type_of, dict)
 
-    def problems(self) -> dict[tuple[int, int], tuple[ParsedExpression, str, str]]:
+    def problems(self) -> dict[tuple[int, int], tuple[ParsedExpression, _Problem]]:
         """Return what is wrong, by the number of the expression and the offset in it."""
         found = {}
         for number, (one, checked) in enumerate(self.check()):
@@ -155,20 +163,19 @@ class _Checking(NamedTuple):
                 # Objects are maps, which the checker does not know.
                 is_list = message.startswith("type 'list(") and "field selection" in message
                 is_certain = _MARK not in message or _indexes_list(call, checked) or is_list
-                code, text = _explained(call, message, checked)
-                if code and is_certain and "undefined" not in message:
-                    found[number, at] = (one, code, text)
+                problem = _explained(call, message, checked)
+                if problem and is_certain and "undefined" not in message:
+                    found[number, at] = (one, problem)
             for node in one.nodes() if one.is_test else ():
                 if field := self._ignored_switch(node, checked):
                     text = (
                         f"`has` only tests whether `{field}` is set, so `true` and `false` are "
                         "the same to the policy: compare its value"
                     )
-                    found[number, node.at] = (one, "KV394", text)
+                    found[number, node.at] = (one, _Problem("KV394", text))
             for node in one.nodes() if self.written is not None else ():
-                problem = self._written_problem(node, checked)
-                if problem:
-                    found[number, node.at] = (one, "KV327", problem)
+                if text := self._written_problem(node, checked):
+                    found[number, node.at] = (one, _Problem("KV327", text))
         return found
 
     def _ignored_switch(self, node: Node, checked: Checked) -> str:
@@ -227,22 +234,23 @@ def _noun(kind: CelType) -> str:
     return _NOUNS.get(kind.kind, types.show(kind))
 
 
-def _explained(node: Call | None, message: str, checked: Checked) -> tuple[str, str]:
-    """Return a code and a message about an issue, ("", "") if it is no problem for all values."""
+def _explained(node: Call | None, message: str, checked: Checked) -> _Problem | None:
+    """Return what an issue of the checker means, None if it is no problem for all values."""
     if "expected type of field" in message:
         # Objects are also written as maps, and maps as objects such as `Object.metadata.labels{}`.
         is_object = "Object" in message
-        return ("", "") if is_object else ("KV327", f"an API server rejects this value: {message}")
+        text = f"an API server rejects this value: {message}"
+        return None if is_object else _Problem("KV327", text)
     if node is None or "matching overload" not in message:
         text = f"this is always an error: {message}"
         if message.startswith("type 'list("):
             text = "this is always an error: a list has no fields (write `list.all(e, e.field …)`)"
         if "'string' does not support field selection" in message:
             text = f"{text} (macros such as `all` take the keys of a map: the value is `map[key]`)"
-        return "KV350", text
+        return _Problem("KV350", text)
     parts = [node.target, *node.arguments] if node.target else list(node.arguments)
     if any(isinstance(one, Literal) and one.value is None for one in parts):
-        return "", ""
+        return None
     if node.function in _COMPARED and isinstance(parts[0], Literal):
         parts.reverse()
     if node.function in _COMPARED and parts[0] and parts[1]:
@@ -250,17 +258,33 @@ def _explained(node: Call | None, message: str, checked: Checked) -> tuple[str, 
         if node.function == "@in" and kinds[-1] == types.STRING:
             where, what = (written(one) for one in node.arguments[::-1])
             text = f"`in` finds elements of lists and keys of maps, and `{where}` is a string"
-            return "KV324", f"{text}: write `{where}.contains({what})`"
+            meant = f"{where}.contains({what})"
+            return _Problem("KV324", f"{text}: write `{meant}`", (written(node), meant))
         noun = _noun(kinds[0])
         text = f"`{written(parts[0])}` is {noun}, which {_COMPARED[node.function]}"
         text = f"{text} `{written(parts[1])}`"
         if {one.kind for one in kinds} == {"string", "timestamp"}:
             string = parts[0] if kinds[0] == types.STRING else parts[1]
             text = f"{text}, a timestamp: write `timestamp({written(string)})`"
-        return "KV324", text
+        return _Problem("KV324", text, _as_literal(node, parts[1], kinds[0]))
     nouns = [_noun(checked.types[one.id]) for one in parts if one]
     name = node.function.strip("_")
-    return "KV350", f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"
+    text = f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"
+    return _Problem("KV350", text)
+
+
+def _as_literal(node: Call, other: Node, kind: CelType) -> Instead | None:
+    """Return a comparison, and the same with a constant of the type of what it is compared with."""
+    value = other.value if isinstance(other, Literal) else None
+    if isinstance(value, str) and kind.kind != "string":
+        is_number = value.isdecimal() and kind.kind in {"int", "double"}
+        meant = value if is_number or (value in _SWITCHES and kind.kind == "bool") else ""
+    else:
+        is_text = isinstance(value, bool | int) and kind.kind == "string"
+        meant = f'"{written(other)}"' if is_text else ""
+    compared = written(node)
+    is_once = meant and compared.count(written(other)) == 1
+    return (compared, compared.replace(written(other), meant)) if is_once else None
 
 
 def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -272,11 +296,11 @@ def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     if policy.spec.target_match_constraints:
         return  # `object` is also a target, of another kind
     changed = changed_types(policy)
-    kept: dict[tuple[int, int], tuple[ParsedExpression, str, str]] | None = None
+    kept: dict[tuple[int, int], tuple[ParsedExpression, _Problem]] | None = None
     for kind in matched_types(policy):
         for number in (types.INT, types.DOUBLE):
             if kept is None or kept:
                 found = _Checking(policy, kind, kind if changed else None, number).problems()
                 kept = found if kept is None else {key: kept[key] for key in kept if key in found}
-    for one, code, text in (kept or {}).values():
-        yield policy.warn(code, text, one.path)
+    for one, (code, text, instead) in (kept or {}).values():
+        yield policy.warn(code, text, one.path, instead=instead)

@@ -517,7 +517,8 @@ def number_arithmetic(policy: CelPolicy) -> Iterator[Diagnostic]:
                 f"doubles; in a cluster they are integers: use `int({name})`, which works in both "
                 "cases"
             )
-            yield policy.warn("KV252", text, one.path)
+            instead = (shown, shown.replace(name, f"int({name})"))
+            yield policy.warn("KV252", text, one.path, instead=instead)
 
 
 def _mixed(node: Node) -> tuple[str, str] | None:

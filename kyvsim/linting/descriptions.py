@@ -14,7 +14,7 @@ from kyvsim.kubernetes.objects import Path, metadata
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.traversal import nodes_of
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.anchors import ADDITION, EQUALITY, EXISTENCE
 from kyvsim.policy.autogen import blocker_of, contains_pod
@@ -69,8 +69,11 @@ def understated_rules(policy: Policy) -> Iterator[Diagnostic]:
     """KV391: a rule that does less than its name, its message or its description says."""
     for rule in policy.rules:
         said = _texts(policy, rule)
+        for entry, text in _patterns(rule, said):
+            plain = change(policy.document, ChangeKind.KEY, entry.path, entry.key)
+            fix = Fix(f"use {entry.key}", (plain,))
+            yield warn(policy.document, "KV391", text, entry.path, fix=fix)
         for path, text in (
-            *_patterns(rule, said),
             *_conditions(rule, said),
             *_other_parts(policy, rule, said),
         ):
@@ -164,7 +167,7 @@ def _about(policy: Policy) -> str:
     return " ".join([policy.name.replace("-", " "), *(str(one) for one in parts if one)])
 
 
-def _patterns(rule: Rule, said: str) -> Iterator[_Found]:
+def _patterns(rule: Rule, said: str) -> Iterator[tuple[PatternEntry, str]]:
     validate, mutate = rule.tree.validate, rule.tree.mutate
     requires, checks_each, replaces = (claim.is_in(said) for claim in (_REQUIRED, _EACH, _FORCED))
     for entry in _entries(validate.pattern if validate else None):
@@ -174,11 +177,11 @@ def _patterns(rule: Rule, said: str) -> Iterator[_Found]:
         elif entry.anchor == EQUALITY and requires and _has_required_field(entry):
             problem = "is only checked if it is set, although the rule requires it"
         if problem:
-            yield entry.path, f"`{entry.text}` {problem}: write `{entry.key}`"
+            yield entry, f"`{entry.text}` {problem}: write `{entry.key}`"
     for entry in _entries(mutate.patch_strategic_merge if mutate else None):
         if entry.anchor == ADDITION and replaces:
             problem = "keeps a value that is set, although the rule replaces it"
-            yield entry.path, f"`{entry.text}` {problem}: write `{entry.key}`"
+            yield entry, f"`{entry.text}` {problem}: write `{entry.key}`"
 
 
 def _entries(pattern: Pattern | None) -> Iterator[PatternEntry]:

@@ -1,5 +1,6 @@
 """Checks of documents: deprecated versions, duplicates and expired exceptions."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -12,7 +13,7 @@ from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
 from kyvsim.kubernetes.objects import Path, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.languages.classic.validation.rule_parts import is_open
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
 
@@ -79,7 +80,7 @@ def lifetime_problems(document: Document, path: Path, value: object) -> Iterator
     """
     if path[-2] == "annotations":
         text = f"the annotation `{TTL_LABEL}` has no effect: Kyverno reads the label with this name"
-        yield warn(document, "KV321", text, path)
+        yield warn(document, "KV321", text, path, fix=_as_label(document, path, value))
     elif path[-2] == "labels" and isinstance(value, str) and not is_open(value):
         try:
             parse_lifetime(value)
@@ -89,6 +90,28 @@ def lifetime_problems(document: Document, path: Path, value: object) -> Iterator
                 "such as `2h` or `3d`, or a time such as `2030-01-31T120000Z`"
             )
             yield warn(document, "KV345", text, path)
+
+
+def _as_label(document: Document, path: Path, value: object) -> Fix | None:
+    """Return the fix that moves an annotation to the labels."""
+    *above, _, name = path
+    owner = document.data
+    for step in above:
+        owner = owner[step]
+    place, labels, annotations = tuple(above), (*above, "labels"), (*above, "annotations")
+    is_alone = len(owner["annotations"]) == 1
+    removed = change(document, ChangeKind.REMOVE, annotations if is_alone else path)
+    entry = f"{name}: {json.dumps(value, ensure_ascii=False)}"
+    changes: tuple[TextChange, ...]
+    if owner.get("labels"):
+        changes = (removed, change(document, ChangeKind.ADD, labels, entry))
+    elif "labels" in owner:
+        return None
+    elif is_alone:
+        changes = (change(document, ChangeKind.KEY, annotations, "labels"),)
+    else:
+        changes = (removed, change(document, ChangeKind.ADD, place, f"labels:\n  {entry}"))
+    return Fix("use labels", changes)
 
 
 _METADATA = (

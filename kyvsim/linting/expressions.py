@@ -87,7 +87,10 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         for holds, why in () if is_open(value) else found:
             word = "always" if holds else "never"
             text = f"the condition is {word} true: {why}"
-            yield warn(document, "KV222", text, condition.path)
+            meant = "" if is_open(key) else _in_braces(key)
+            added = change(document, ChangeKind.VALUE, (*condition.path, "key"), meant)
+            fix = Fix("add braces", (added,)) if meant else None
+            yield warn(document, "KV222", text, condition.path, fix=fix)
             break
 
 
@@ -115,7 +118,9 @@ def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
 
 def _constant(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
     if not is_open(key):
-        yield operator.holds(key, value), f"it contains no variable{_braces_hint(key)}"
+        meant = _in_braces(key)
+        hint = f" (write `{meant}`)" if meant else ""
+        yield operator.holds(key, value), f"it contains no variable{hint}"
     elif operator.name == "AnyIn" and value == []:
         yield False, "an empty list contains nothing"
     elif operator.name.startswith(_ORDERS) and not _is_comparable(operator, value):
@@ -159,9 +164,10 @@ _INSTEAD: Mapping[str, str] = {
 """The operators for lists, by those for single values."""
 
 
-def _braces_hint(key: object) -> str:
+def _in_braces(key: object) -> str:
+    """Return an expression without its braces as a variable, or ""."""
     bare = _BARE.fullmatch(key.strip()) if isinstance(key, str) else None
-    return f" (write `{{{{ {bare[1]} }}}}`)" if bare else ""
+    return f"{{{{ {bare[1]} }}}}" if bare else ""
 
 
 def list_hint(operator: Operator) -> str:

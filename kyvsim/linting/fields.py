@@ -279,7 +279,9 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
     for policy, rule, pattern, elements in written:
         types = _types_at(elements, types_matched(rule.tree.match, find, kinds))
         for path, code, text in unfitting_parts(pattern.root, types) if types else ():
-            yield warn(policy.document, code, text, path)
+            is_switch = code == "KV349" and isinstance(_written(policy, path), bool)
+            quoted = Fix("add quotes", (change(policy.document, ChangeKind.QUOTE, path),))
+            yield warn(policy.document, code, text, path, fix=quoted if is_switch else None)
         for path, hint in unknown_parts(pattern.root, types) if types else ():
             key = path[-1]
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
@@ -408,8 +410,12 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                     name = anchor.key if anchor else path[-1]
                     how = f"{noun}, in quotes" if noun == "a string" else noun
                     text = f"an API server rejects this value: `{name}` must be {how}"
-                    quoted = (change(policy.document, ChangeKind.QUOTE, path),)
-                    fix = Fix("add quotes", quoted) if noun == "a string" else None
+                    way, title = ChangeKind.QUOTE, "add quotes"
+                    if noun != "a string":
+                        way, title = ChangeKind.UNQUOTE, "remove the quotes"
+                    fix: Fix | None = Fix(title, (change(policy.document, way, path),))
+                    is_fixable = noun == "a string" or _is_quoted(noun, _written(policy, path))
+                    fix = fix if is_fixable else None
                     yield warn(policy.document, "KV327", text, path, fix=fix)
                 mutate = rule.tree.mutate
                 if mutate and not mutate.targets and pattern is mutate.patch_strategic_merge:
@@ -517,6 +523,12 @@ def mistyped_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tupl
         is_fine = {ENCODED: _is_base64, QUANTITY: _is_quantity}.get(scalar)
         if is_fine is None or not is_fine(value):
             yield pattern.path, noun
+
+
+def _is_quoted(noun: str, value: Json) -> bool:
+    """Return whether a value is one of the right type, in quotes."""
+    numbers = value.isdecimal() and not value.startswith("0") if isinstance(value, str) else False
+    return numbers if noun == _NOUNS[NUMERIC][1] else value in {"true", "false"}
 
 
 def _is_quantity(value: Json) -> bool:

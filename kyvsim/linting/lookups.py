@@ -96,7 +96,11 @@ def bodies_of_calls(policy: Policy) -> Iterator[Diagnostic]:
             method, path = entry.call.get("method", "GET"), (*entry.path, "apiCall")
             if entry.call.get("data") and method == "GET":
                 text = "`data` is only sent with `method: POST`, and the default is GET"
-                yield warn(policy.document, "KV352", text, (*path, "data"))
+                add = change(policy.document, ChangeKind.ADD, path, "method: POST")
+                # Policies are read with the default.
+                places = [policy.document.locate(one) for one in (path, (*path, "method"))]
+                fix = Fix("add method: POST", (add,)) if places[0] == places[1] else None
+                yield warn(policy.document, "KV352", text, (*path, "data"), fix=fix)
             elif method == "POST" and not entry.call.get("data") and not entry.service:
                 text = (
                     "an API server rejects a POST without `data`: add it, or use GET to read "

@@ -252,7 +252,7 @@ def _bad_texts(
             continue
         if not (char := wrong.search(mask_variables(text, ""))) or "$(" in text:
             continue
-        meant = text.lower().replace("_", "-").strip()
+        meant, instead = text.lower().replace("_", "-").strip(), None
         advice = "names consist of lowercase letters, digits and `-`"
         if char[0] in "|,":
             advice = "write each name as an item of the list"
@@ -262,9 +262,10 @@ def _bad_texts(
             advice = "patterns are wildcards with `*` and `?`, not regular expressions"
         elif not wrong.search(meant):
             advice = f"did you mean `{meant}`?"
+            instead = (text, meant) if "{{" not in text else None
         problem = f"no {noun} has the name `{text}`: {advice}"
         place = (*path, index) if str(path[-1]).endswith("s") else path
-        yield warn(document, "KV313", problem, place)
+        yield warn(document, "KV313", problem, place, instead=instead)
 
 
 def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
@@ -300,7 +301,10 @@ def namespaces_of_cluster_kinds(policy: Policy) -> Iterator[Diagnostic]:
                 "a Namespace never matches a `namespaceSelector`: use `selector`, which tests its "
                 "own labels"
             )
-            yield warn(policy.document, "KV314", text, (*path, "namespaceSelector"))
+            path = (*path, "namespaceSelector")
+            renamed = (change(policy.document, ChangeKind.KEY, path, "selector"),)
+            fix = None if one.selector else Fix("use selector", renamed)
+            yield warn(policy.document, "KV314", text, path, fix=fix)
     yield from _namespaces_of_targets(policy)
 
 
@@ -453,7 +457,7 @@ def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
                 path = (*one.path, "resources", "operations")
                 yield warn(policy.document, "KV315", text, path)
         for path, api_version, kind in target_kinds(rule.tree):
-            problem = _passed(f"{api_version}/{kind}".lstrip("/"), alone=True)
+            problem, _ = _passed(f"{api_version}/{kind}".lstrip("/"), alone=True)
             if problem:
                 text = problem.replace("no request has", "no object has")
                 yield warn(policy.document, "KV315", text, path)
@@ -466,24 +470,27 @@ def _connects(text: str) -> bool:
 
 def _passed_kinds(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
     for index, text in enumerate(one.kinds):
-        problem = _passed(text, alone=len(one.kinds) == 1)
+        problem, meant = _passed(text, alone=len(one.kinds) == 1)
         if problem:
-            yield warn(document, "KV315", problem, (*one.path, "resources", "kinds", index))
+            path = (*one.path, "resources", "kinds", index)
+            instead = (text, meant) if meant else None
+            yield warn(document, "KV315", problem, path, instead=instead)
 
 
-def _passed(text: str, *, alone: bool) -> str:
-    """Return the problem of a kind, which may be the only one of its filter, or ""."""
+def _passed(text: str, *, alone: bool) -> tuple[str, str]:
+    """Return the problem of a kind, which may be the only one of its filter, and what is meant."""
     group, version, kind, subresource = parse_kind_selector(text)
     if kind in _REMOVED and (alone or not has_wildcard(version)):
-        return f"no request has the kind `{text}`: {_REMOVED[kind]}"
+        return f"no request has the kind `{text}`: {_REMOVED[kind]}", ""
     sent_to = _SENT_TO.get(kind)
     if sent_to and not subresource:
-        return (
+        problem = (
             f"no request matches the kind `{text}`: such objects are sent to a subresource, and "
             f"rules match the kind of its owner (write `{sent_to}`)"
         )
+        return problem, sent_to
     served = served_versions(group, kind)
     if served and version not in served and f"{group}/{version}" in REMOVED_VERSIONS:
         meant = f"{group}/{served[0]}/{kind}"
-        return f"no request has the version of `{text}`, which was removed: write `{meant}`"
-    return ""
+        return f"no request has the version of `{text}`, which was removed: write `{meant}`", ""
+    return "", ""

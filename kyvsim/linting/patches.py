@@ -49,9 +49,10 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         for patch in json_patches(rule.tree):
             for _, path in patch_operations(patch.text):
-                problem = _path_problem(path) or _name_in_list(path)
+                problem, meant = _path_problem(path)
+                problem = problem or _name_in_list(path)
                 if problem:
-                    yield _at_text(policy, patch, path, "KV330", problem)
+                    yield _at_text(policy, patch, path, "KV330", problem, meant=meant)
 
 
 def unknown_operations(policy: Policy) -> Iterator[Diagnostic]:
@@ -88,7 +89,11 @@ def unreadable_json(policy: Policy) -> Iterator[Diagnostic]:
                     "and strings in double quotes, or write a list in YAML, with each operation "
                     "after `-`"
                 )
-                yield warn(policy.document, "KV348", text, patch.path)
+                found = operations_of(patch.text)
+                is_plain = found and all(found) and "{{" not in patch.text
+                as_json = change(policy.document, ChangeKind.VALUE, patch.path, json.dumps(found))
+                fix = Fix("write JSON", (as_json,)) if is_plain else None
+                yield warn(policy.document, "KV348", text, patch.path, fix=fix)
 
 
 _AT_INDEX = re.compile(r"\{\{\s*elementIndex\d*\s*\}\}/?$")
@@ -252,10 +257,21 @@ def _removals_of_moved_elements(policy: Policy, rule: Rule) -> Iterator[Diagnost
 
 
 def _at_text(
-    policy: Policy, patch: JsonPatch, path: str, code: str, text: str, after: str = ""
+    policy: Policy,
+    patch: JsonPatch,
+    path: str,
+    code: str,
+    text: str,
+    after: str = "",
+    *,
+    meant: str = "",
 ) -> Diagnostic:
-    """Return a warning at the position of a path in the text of a JSON patch, or a word `after`."""
-    found = warn(policy.document, code, text, patch.path)
+    """Return a warning at the position of a path in the text of a JSON patch, or a word `after`.
+
+    `meant` is the path that is certainly meant, or "".
+    """
+    instead = (path, meant) if meant else None
+    found = warn(policy.document, code, text, patch.path, instead=instead)
     start = patch.text.find(path)
     start = max(start, patch.text.find(after, start)) if after else start
     if start < 0:
@@ -268,31 +284,35 @@ def misread_paths_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV330 for the constant paths of mutations in CEL."""
     for one in policy.expressions:
         for step in steps_of(one):
-            problem = _path_problem(step.path)
+            problem, meant = _path_problem(step.path)
             if problem:
-                yield policy.warn("KV330", problem, one.path)
+                instead = (step.path, meant) if meant else None
+                yield policy.warn("KV330", problem, one.path, instead=instead)
 
 
-def _path_problem(path: str) -> str:
-    """Return what is wrong with a path of a JSON patch, or ""."""
+def _path_problem(path: str) -> tuple[str, str]:
+    """Return what is wrong with a path of a JSON patch, and the one that is meant; "" for none."""
     names = path.split("/")[1:]
     for index, name in enumerate(names):
         rest = "/".join(names[index + 1 :])
         if name in {"*", "[*]", "[]"}:
-            return (
+            text = (
                 f"JSON patches have no wildcards, so `{path}` is not found: write a `foreach` over "
                 "the list, and `{{ elementIndex }}` in the path"
             )
+            return text, ""
         if name.endswith("]") and "[" in name and "{{" not in name:
             meant = path.replace(name, name.replace("[", "/").replace("]", ""))
-            return f"an index is a step of its own in the path of a JSON patch: write `{meant}`"
+            text = f"an index is a step of its own in the path of a JSON patch: write `{meant}`"
+            return text, meant
         if name in _STRING_MAPS and "/" in rest and "{{" not in rest:
             meant = path.removesuffix(rest) + rest.replace("/", "~1")
-            return (
+            text = (
                 f"`{path}` is not found, since the values of `{name}` are strings: `/` in a key is "
                 f"`~1` (write `{meant}`)"
             )
-    return ""
+            return text, meant
+    return "", ""
 
 
 _LISTS = "containers|initContainers|ephemeralContainers|volumes|env|ports|volumeMounts"
@@ -329,7 +349,8 @@ def unknown_directives(policy: Policy) -> Iterator[Diagnostic]:
                     near = nearest(str(value), _DIRECTIVES, 0.5) or "delete"
                     meant = f"did you mean `{near}`?" if value != "remove" else "write `delete`"
                     text = f"`{value}` is not a directive ({listed(_DIRECTIVES)}): {meant}"
-                    yield warn(policy.document, "KV326", text, one.path)
+                    instead = ("remove", "delete") if value == "remove" else None
+                    yield warn(policy.document, "KV326", text, one.path, instead=instead)
 
 
 def names_without_anchor(policy: Policy) -> Iterator[Diagnostic]:

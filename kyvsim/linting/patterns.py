@@ -158,7 +158,8 @@ def _text_problems(leaf: PatternLeaf, text: str) -> Iterator[tuple[str, str, str
             elif any(map(_is_text, (atom.first, atom.last))):
                 ends = f"`{atom.first}` and `{atom.last}`"
                 problem = f"is not a range of numbers, quantities or durations: {ends}"
-                yield "KV307", f"`{text}` {problem}{unit_hint(atom.last)}", ""
+                meant = _with_unit(text, f"-{atom.last}")
+                yield "KV307", f"`{text}` {problem}{unit_hint(atom.last)}", meant
             elif (order(atom.first, atom.last) or 0) > 0:
                 holds = "no number is" if atom.inside else "every number is"
                 where = "in" if atom.inside else "outside of"
@@ -191,10 +192,12 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
             f"`{text}` never matches: `{operand}` is not a number, quantity or duration"
             f"{_milli_hint(field, operand) or unit_hint(operand)}"
         )
-        yield "KV307", problem, ""
+        is_milli = bool(_milli_hint(field, operand))
+        yield "KV307", problem, "" if is_milli else _with_unit(text, operand)
     elif not sign and (found := _SPACED_RANGE.fullmatch(operand)) and " " in operand:
         meant = "".join(found.groups())
-        yield "KV308", f"`{text}` is not a range, since it contains spaces: write `{meant}`", ""
+        problem = f"`{text}` is not a range, since it contains spaces: write `{meant}`"
+        yield "KV308", problem, meant if text == operand and field not in _NAMES else ""
     elif not sign and (found := _DOTTED_RANGE.fullmatch(operand)):
         meant = "-".join(found.groups())
         yield "KV308", f"`{text}` is not a range: write `{meant}`", meant
@@ -254,7 +257,8 @@ def _amount_problems(text: str, field: str, operand: str) -> Iterator[tuple[str,
         return
     unit = found[2]
     if parse_quantity(operand) is None and parse_duration(operand) is None:
-        yield "KV307", f"`{text}` is not a quantity{unit_hint(operand)}", ""
+        problem = f"`{text}` is not a quantity{unit_hint(operand)}"
+        yield "KV307", problem, _with_unit(text, operand)
     elif unit == "m" and field in _BYTES:
         problem = f"`{text}` means thousandths of a byte: write `{found[1]}Mi`"
         yield "KV307", problem, ""
@@ -264,12 +268,29 @@ def _amount_problems(text: str, field: str, operand: str) -> Iterator[tuple[str,
 
 
 def unit_hint(operand: str) -> str:
-    """Return the unit of Kubernetes for another one, in parentheses, or ""."""
+    """Return the amount with the unit of Kubernetes for another one, in parentheses, or ""."""
+    meant = amount_meant(operand)
+    return f" (write `{meant}`)" if meant else ""
+
+
+def amount_meant(operand: str) -> str:
+    """Return an amount with the unit of Kubernetes for another one, or ""."""
     found = _AMOUNT.fullmatch(operand)
     unit = _UNITS.get(found[2].lower()) if found else None
     if found and found[1].isdigit() and found[2].lower() in _IN_HOURS:
-        return f" (write `{int(found[1]) * _IN_HOURS[found[2].lower()]}h`)"
-    return f" (write `{found[1]}{unit}`)" if found and unit is not None else ""
+        return f"{int(found[1]) * _IN_HOURS[found[2].lower()]}h"
+    return f"{found[1]}{unit}" if found and unit is not None else ""
+
+
+def _with_unit(text: str, operand: str) -> str:
+    """Return a pattern with the unit of Kubernetes at its end, or "" if it may not be meant.
+
+    Other programs mean binary units by lower letters, such as `1g`.
+    """
+    number = operand.lstrip("-")
+    is_certain = text.endswith(operand) and number[-2:].isalpha()
+    meant = amount_meant(number) if is_certain else ""
+    return text.removesuffix(number) + meant if meant else ""
 
 
 def _milli_hint(field: str, operand: str) -> str:
@@ -355,9 +376,11 @@ def replaced_lists(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Dia
             known = [find_type(*one) for one in _merged_kinds(rule.tree, kinds)]
             for pattern in patches(rule.tree) if known else ():
                 lost = [dict(_lost_elements(pattern.root, one)) for one in known]
-                for path, text in lost[0].items():
+                for path, (text, added) in lost[0].items():
                     if all(path in one for one in lost[1:]):
-                        yield warn(policy.document, "KV311", text, path)
+                        changes = (change(policy.document, ChangeKind.ADD, path, added),)
+                        fix = Fix(f"add {added}", changes) if added else None
+                        yield warn(policy.document, "KV311", text, path, fix=fix)
 
 
 def _merged_kinds(rule: RuleNode, kinds: KindTable) -> list[tuple[str, str]]:
@@ -373,8 +396,11 @@ def _merged_kinds(rule: RuleNode, kinds: KindTable) -> list[tuple[str, str]]:
     return [pair for one in served for pair in one] if all(served) else []
 
 
-def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[tuple[Path, str]]:
-    """Yield paths of lists or elements that replace or remove others, and why."""
+_Lost = tuple[Path, tuple[str, str]]
+
+
+def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[_Lost]:
+    """Yield paths of lists or elements that replace or remove others, why, and what to add."""
     if not isinstance(node, PatternMap):
         return
     for entry in node.entries:
@@ -394,7 +420,7 @@ def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[tupl
                     f"this replaces the whole list `{entry.key}`, which has no merge key in this "
                     "kind: write `patchesJson6902`, in a `foreach` if needed"
                 )
-                yield value.path, text
+                yield value.path, (text, "")
                 continue
             for one in maps:
                 yield from _lost_elements(one, _below(known, below))
@@ -407,15 +433,16 @@ def _below(known: MergeField | None, below: MergeField | None) -> MergeField | N
     return None if known is None else below or _NO_FIELDS
 
 
-def _without_key(maps: list[PatternMap], name: str, key: str) -> Iterator[tuple[Path, str]]:
+def _without_key(maps: list[PatternMap], name: str, key: str) -> Iterator[_Lost]:
     for one in maps:
         names = {entry.key for entry in one.entries}
         if one.entries and key not in names and "$patch" not in names and not one.anchors:
+            added = f'({key}): "*"'
             text = (
-                f"without `{key}`, this element removes all elements of `{name}`: add "
-                f'`({key}): "*"` to change each of them'
+                f"without `{key}`, this element removes all elements of `{name}`: add `{added}` "
+                "to change each of them"
             )
-            yield one.path, text
+            yield one.path, (text, added if key == "name" else "")
 
 
 def _selects(element: PatternMap, known: MergeField | None) -> bool:

@@ -9,7 +9,7 @@ from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.policy.tree import ConfigMapEntry, ContextEntry
@@ -105,12 +105,8 @@ def _misread(
             if not any(sign in expression for sign in _SIGNS):
                 continue
             for one in dict.fromkeys(_problems(expression, known)):
-                fix = None
-                if one.meant and text.count(one.written) == 1 and isinstance(path[-1], str):
-                    new = text.replace(one.written, one.meant)
-                    changes = (change(document, ChangeKind.VALUE, path, new),)
-                    fix = Fix(f"use {one.meant}", changes)
-                yield warn(document, one.code, one.text, path, fix=fix)
+                instead = (one.written, one.meant) if one.meant else None
+                yield warn(document, one.code, one.text, path, instead=instead)
 
 
 def _problems(expression: str, entries: tuple[ContextEntry, ...]) -> Iterator[_Problem]:
@@ -186,7 +182,10 @@ def _default_problems(
             f"`|| {written}` also replaces the value false, so the result is always true: write "
             f"`{shown} != `false``, which is true for a missing value, too"
         )
-        yield _Problem("KV302", text)
+        # The result of a comparison, and a default for a value that is no boolean, may be meant.
+        is_switch = right["value"] is True and last_field(left) in _BOOLEANS
+        both = expression[left.get("span", (0, 0))[0] : right.get("span", (0, 0))[1]]
+        yield _Problem("KV302", text, both, f"{shown} != `false`" if is_switch else "")
 
 
 _BOOLEANS = frozenset(

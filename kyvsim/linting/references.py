@@ -19,7 +19,15 @@ from kyvsim.kubernetes.objects import KubernetesObject, Path, contains_text, fou
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
-from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
+from kyvsim.model.diagnostic import (
+    ChangeKind,
+    Diagnostic,
+    Fix,
+    Severity,
+    change,
+    listed,
+    nearest,
+)
 from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.request import OPERATIONS
 from kyvsim.model.source import Document
@@ -480,7 +488,11 @@ def binding_problems(
             text = (
                 "a cluster rejects `Deny` together with `Warn`: a denial already shows the message"
             )
-            yield warn(one.document, "KV266", text, ("spec", "validationActions"))
+            rest = ", ".join(name for name in one.tree.validation_actions if name != "Warn")
+            path, actions = ("spec", "validationActions"), f"validationActions: [{rest}]"
+            without = change(one.document, ChangeKind.ENTRY, path, actions)
+            fix = Fix("remove `Warn`", (without,))
+            yield warn(one.document, "KV266", text, path, fix=fix)
         for policy in every:
             if one.binds(policy.kind, policy.name):
                 if one.tree.param_ref is not None and policy.cel.param_kind is None:

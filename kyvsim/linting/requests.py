@@ -53,9 +53,11 @@ def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
             if read is None or "||" in expression:
                 continue
             text = f"`{read[0]}` has no value: {listed(kinds)} objects have no namespace"
+            instead = None
             if kinds == {"Namespace"}:
                 text = f"{text} (the name is in `request.object.metadata.name`)"
-            yield warn(policy.document, "KV316", text, path)
+                instead = read[0], read[0].replace("namespace", "name")
+            yield warn(policy.document, "KV316", text, path, instead=instead)
         for pattern in validation_patterns(rule.tree) if kinds else ():
             for one in _fields_of(pattern.root, "metadata"):
                 if one.key == "namespace" and one.anchor != NEGATION:
@@ -88,13 +90,14 @@ def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
             found = _OF_POD.search(expression)
             if found is None or "||" in expression or path[-1] != "message":
                 continue
-            own = found[1] in {"name", "namespace"}
-            advice = f"use `request.{found[1]}`" if own else f"set `{ANNOTATION}: none`"
+            own = f"request.{found[1]}" if found[1] in {"name", "namespace"} else ""
+            advice = f"use `{own}`" if own else f"set `{ANNOTATION}: none`"
             text = (
                 f"`{found[0]}` has no value in autogen rules, which read it from the Pod template, "
                 f"so their message is not shown: {advice}"
             )
-            yield warn(policy.document, "KV317", text, path)
+            instead = (found[0], own) if own else None
+            yield warn(policy.document, "KV317", text, path, instead=instead)
 
 
 _ABSENT = (
@@ -130,12 +133,13 @@ def absent_objects(policy: Policy) -> Iterator[Diagnostic]:
             )
             expressions = expressions_in(texts_of(rule))
             found = [(path, one) for path, each in expressions if (one := read.search(each))]
+            changed = (f"request.{absent}", "request.oldObject") if absent == "object" else None
             for path, one in found:
                 if "||" not in one.string:
-                    yield warn(policy.document, code, text, path)
+                    yield warn(policy.document, code, text, path, instead=changed)
             defaults = [path for path, one in found if one["default"]]
             if defaults and absent == "object":
-                yield warn(policy.document, code, text, defaults[0])
+                yield warn(policy.document, code, text, defaults[0], instead=changed)
             elif defaults:  # evaluated without an error, but for the wrong requests
                 filters = rule.tree.match.effective
                 path = next(one.path for one in filters if one.operations)
@@ -241,10 +245,11 @@ def requests_of_cleanup(policy: Policy) -> Iterator[Diagnostic]:
         for path, expression in expressions_in(texts_of(rule)):
             found = _NOT_IN_CLEANUP.search(expression)
             if found:
-                meant = {"object": "`target`", "name": "`target.metadata.name`"}.get(found[1], "")
-                advice = f": write {meant}" if meant else ", only `target`"
+                meant = {"object": "target", "name": "target.metadata.name"}.get(found[1], "")
+                advice = f": write `{meant}`" if meant else ", only `target`"
                 text = f"`{found[0]}` has no value, since no request starts a cleanup{advice}"
-                yield warn(policy.document, "KV337", text, path)
+                instead = (found[0], meant) if meant else None
+                yield warn(policy.document, "KV337", text, path, instead=instead)
 
 
 def wildcard_selectors(policy: Policy) -> Iterator[Diagnostic]:

@@ -22,7 +22,7 @@ from kyvsim.linting.references import (
     unused_values,
 )
 from kyvsim.linting.suites import TestInputs
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import SEVERITIES, Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
@@ -122,19 +122,23 @@ def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
         if value is not None and value not in SEVERITIES:
             text = f"`{value}` is not a severity, so reports omit it: use {_listed(SEVERITIES)}"
             path = ("metadata", "annotations", SEVERITY)
-            meant, fix = str(value).strip().lower(), None
-            if meant in SEVERITIES:
-                fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
-            yield warn(policy.document, "KV217", text, path, fix=fix)
+            meant = str(value).strip().lower()
+            instead = (str(value), meant) if meant in SEVERITIES else None
+            yield warn(policy.document, "KV217", text, path, instead=instead)
         controllers = policy.annotations.get(ANNOTATION)
         is_list = controllers not in {None, "", "none", "all"}
-        for name in str(controllers).split(",") if is_list else ():
+        names = str(controllers).split(",") if is_list else []
+        known = {one.lower(): one for one in POD_CONTROLLERS}
+        meant = ",".join(known.get(name.strip().lower(), "?") for name in names)
+        instead = None if "?" in meant else (str(controllers), meant)
+        for name in names:
             if name not in POD_CONTROLLERS:
                 text = (
                     f"`{name}` is not a Pod controller: use `none`, or a list of "
                     f"{_listed(sorted(POD_CONTROLLERS))}, separated by commas without spaces"
                 )
-                yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
+                path = ("metadata", "annotations", ANNOTATION)
+                yield warn(policy.document, "KV218", text, path, instead=instead)
 
 
 def _listed(names: Iterable[str]) -> str:

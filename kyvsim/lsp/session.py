@@ -13,6 +13,7 @@ from pygls.workspace import TextDocument
 
 from kyvsim import report
 from kyvsim.api import Source
+from kyvsim.api.lint import with_suggestion
 from kyvsim.api.workspace import (
     ProjectSettings,
     Rules,
@@ -21,7 +22,6 @@ from kyvsim.api.workspace import (
     read_within,
     read_workspace,
     remarks_on,
-    with_suggestion,
 )
 from kyvsim.api.workspace_runs import (
     WorkspacePolicies,

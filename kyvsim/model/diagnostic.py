@@ -205,10 +205,16 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     return spelled[near[0]] if near else ""
 
 
-def likely(word: str, known: Iterable[str]) -> str:
-    """Return `: did you mean …?` with the most similar known name, or ""."""
-    near = nearest(word, known)
-    return f": did you mean `{near}`?" if near else ""
+def likely(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return `: did you mean …?` with the most similar known name, or "".
+
+    If a slip of the pen may be meant for another name as well, that is named, too.
+    """
+    names = tuple(known)
+    near = nearest(word, names, likeness)
+    others = (one for one in names if one != near and is_slip(word, one))
+    other = next(others, "") if near else ""
+    return f": did you mean `{near}`{f' or `{other}`' if other else ''}?" if near else ""
 
 
 _SHORTEST = 4

@@ -14,12 +14,13 @@ from kyvsim.report.style import TextLayout, wrapped
 # `kyvsim rule`, editors and reports; docs/diagnostics.md and docs/diagnostics/ are generated.
 #
 # A code is a heading, `## KV202 deprecated field {warning, deprecated}`: its title, and in braces
-# its severities, if not only `error`, and `deprecated` if the feature it reports still works
-# and has a successor. Below it are paragraphs on what is wrong, why it matters and how to fix it,
-# and blocks of YAML: `bad` has the code, `good` is the corrected form. They are files of a folder
-# in which the command after the word `bad` (`lint example.yaml` if there is none) reports the code.
-# A comment with only a name (`# values.yaml`) starts a file; text before the first one belongs to
-# `example.yaml`. Files of a block `beside` are in the folder of both.
+# its severities, if not only `error`, `deprecated` if the feature it reports still works and has a
+# successor, and `fixable` if `lint --fix` corrects the example. Below it are paragraphs on what is
+# wrong, why it matters and how to fix it, and blocks of YAML: `bad` has the code, `good` is the
+# corrected form. They are files of a folder in which the command after the word `bad` (`lint
+# example.yaml` if there is none) reports the code. A comment with only a name (`# values.yaml`)
+# starts a file; text before the first one belongs to `example.yaml`. Files of a block `beside` are
+# in the folder of both.
 
 
 _GROUPS: Final = (
@@ -28,6 +29,7 @@ _GROUPS: Final = (
 )
 LINTED: Final = "lint example.yaml"
 """The command of an example that does not name one."""
+FIX: Final = "`kyvsim lint --fix`, where only one correction can be meant"
 _BLOCK: Final = re.compile(
     r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -62,6 +64,8 @@ class DiagnosticCode(NamedTuple):
     """Further files for both examples."""
     deprecated: bool = False
     """Whether the code is about a deprecated feature that still works and has a successor."""
+    fixable: bool = False
+    """Whether `lint --fix` corrects the bad example, and others that certainly mean the same."""
 
     @property
     def page(self) -> str:
@@ -96,6 +100,7 @@ def every_code() -> tuple[DiagnosticCode, ...]:
                 good=bad and good and good._replace(command=good.command or bad.command),
                 beside=blocks["beside"].text if "beside" in blocks else "",
                 deprecated="deprecated" in traits,
+                fixable="fixable" in traits,
             )
             codes.append(entry)
     return tuple(codes)
@@ -142,6 +147,7 @@ def code_lines(code: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
     """Yield the title, severity, page, description and examples of a code."""
     yield from _paragraph(f"{code.code}: {code.title}", layout, "title")
     yield f"Severity: {code.shown_severity}\n"
+    yield f"Fix: {FIX}\n" if code.fixable else ""
     yield f"Page: {code.page}\n"
     for text in filter(None, re.split(r"\n{2,}", code.why)):
         yield "\n"

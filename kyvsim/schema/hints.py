@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.diagnostic import listed, nearest
+from kyvsim.model.diagnostic import likely, listed
 from kyvsim.schema.merge_types import Type, resolve
 
 _NEAR = 0.75
@@ -21,9 +21,8 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
 
     `known` are the fields of the same object, which has one of the types.
     """
-    near = nearest(name, known, _NEAR)
-    if near:
-        return f": did you mean `{near}`?"
+    if meant := likely(name, known, _NEAR):
+        return meant
     if name in {"template", "jobTemplate"} and "containers" in known:
         return ": Pods have no template, and `containers` is here (autogen derives other paths)"
     if name == "items" and {"metadata", "kind"} <= set(known):
@@ -54,7 +53,6 @@ def value_problem(types: Sequence[Type], values: Json) -> str:
     for value in values:
         is_word = isinstance(value, str) and value and "{{" not in value and "$(" not in value
         if is_word and not any(matches(value, one) for one in allowed):
-            near = nearest(value, allowed, _NEAR)
-            hint = f"did you mean `{near}`?" if near else f"it is one of {listed(allowed, 9)}"
-            return f"the field never has the value `{value}`: {hint}"
+            hint = likely(value, allowed, _NEAR) or f": it is one of {listed(allowed, 9)}"
+            return f"the field never has the value `{value}`{hint}"
     return ""

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kyvsim.linting.registry import CHECKS
-from kyvsim.report.diagnostic_codes import every_code, example_blocks, why_lines
+from kyvsim.report.diagnostic_codes import FIX, every_code, example_blocks, why_lines
 
 PACKAGE = Path(__file__).parents[2] / "kyvsim"
 CODE = re.compile(r"KV\d{3}")
@@ -160,9 +160,10 @@ def page(code, messages, checked):
     """
     examples = tuple(example_blocks(code))
     severity = " or ".join(checked.severities) if checked else code.shown_severity
+    fix = f" Fix: {FIX}." if code.fixable else ""
     parts = (
         f"# {code.code}: {code.title}\n",
-        f"Severity: {severity}. Group: [{code.group}](../diagnostics.md).\n",
+        f"Severity: {severity}. Group: [{code.group}](../diagnostics.md).{fix}\n",
         *why_lines(code),
         *(("## Example\n",) if examples else ()),
         *((f"Reported for {quoted(checked.example)}.\n",) if checked else ()),
@@ -185,7 +186,8 @@ def pages():
 
 def row(code):
     link = f"[{code.code}]({code.page.removeprefix('docs/')})"
-    return f"| {link} | {code.shown_severity} | {code.title} |\n"
+    fix = "yes" if code.fixable else ""
+    return f"| {link} | {code.shown_severity} | {fix} | {code.title} |\n"
 
 
 def made():
@@ -193,5 +195,7 @@ def made():
     parts = []
     for group, codes in groupby(every_code(), lambda one: one.group):
         rows = "".join(map(row, codes))
-        parts.append(f"## {group}\n\n| code | severity | about |\n| --- | --- | --- |\n{rows}")
+        parts.append(
+            f"## {group}\n\n| code | severity | fix | about |\n| --- | --- | --- | --- |\n{rows}"
+        )
     return "\n".join(parts)

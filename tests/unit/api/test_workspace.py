@@ -3,8 +3,9 @@
 import pytest
 
 from kyvsim.api import Source
-from kyvsim.api.workspace import can_be_fixed, remarks_on, with_suggestion
-from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
+from kyvsim.api.lint import with_suggestion
+from kyvsim.api.workspace import can_be_fixed, remarks_on
+from kyvsim.model.diagnostic import Diagnostic, Edit, Severity, is_slip, likely
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_codes import LINTED, every_code
 
@@ -21,7 +22,7 @@ def test_suggestions_in_the_examples_of_codes_can_be_applied():
     for text in EXAMPLES.values():
         source = Source("example.yaml", text)
         for remark in check(source):
-            if "did you mean" in remark.message and remark.fix is None:
+            if "did you mean" in remark.message:
                 suggested = with_suggestion(remark, source)
                 assert can_be_fixed(suggested, source, check), remark
                 applied.append(remark.code)
@@ -48,3 +49,52 @@ def test_a_suggestion_replaces_the_word_of_the_message(message, column, edit):
         return
     line, start, end, new = edit
     assert fix.edits == (Edit(line, start, line, end, new),)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "is_fixed"),
+    [
+        ("KV225", "no field `tpye` here: did you mean `type`?", True),
+        ("KV225", "no field `Sizes` here: did you mean `size`?", True),
+        ("KV225", "no field `tyqe` here: did you mean `type`?", False),  # another letter
+        ("KV225", "no field `sizex` here: did you mean `size`?", False),  # at the end
+        ("KV225", "no field `tpye` here: did you mean `type` or `tape`?", False),
+        ("KV225", "no field `twice` here: did you mean `twices`?", False),  # which one?
+        ("KV072", "no rule `tpye`: did you mean `type`?", False),  # a name that users choose
+    ],
+)
+def test_lint_corrects_slips_in_names_of_kubernetes(code, message, is_fixed):
+    text = "spec:\n  tpye: {tyqe: Sizes, sizex: 1}\n  a: [twice, twice]\n"
+    place = Location("a.yaml", 3 if "twice" in message else 2, 1)
+    remark = Diagnostic(code, Severity.WARNING, message, place)
+    source = Source("a.yaml", text)
+    assert (with_suggestion(remark, source, only_slips=True).fix is not None) is is_fixed
+
+
+@pytest.mark.parametrize(
+    ("word", "meant", "is_one"),
+    [
+        ("hostnetwork", "hostNetwork", True),
+        ("hostNetwrk", "hostNetwork", True),
+        ("hostNettwork", "hostNetwork", True),
+        ("hostNewtork", "hostNetwork", True),
+        ("services", "Service", True),
+        ("key", "keys", False),  # too short
+        ("hostNetwark", "hostNetwork", False),
+        ("hostNetwor", "hostNetwork", False),
+        ("cidr4", "cidr", False),
+        ("hostNtewokr", "hostNetwork", False),
+        ("ab", "ba", False),
+    ],
+)
+def test_slips_of_the_pen(word, meant, is_one):
+    assert is_slip(word, meant) is is_slip(meant, word) is is_one
+
+
+def test_names_both_names_that_a_slip_may_mean():
+    names = ("base64_encode", "base64_decode", "sum")
+    assert likely("base64_ecode", names) in {
+        ": did you mean `base64_encode` or `base64_decode`?",
+        ": did you mean `base64_decode` or `base64_encode`?",
+    }
+    assert likely("base64_encoode", names) == ": did you mean `base64_encode`?"

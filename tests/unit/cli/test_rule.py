@@ -15,7 +15,9 @@ def test_a_code_is_shown_with_both_examples(capsys):
     status, out, _ = said(capsys, "KV202")
     assert status == 0
     assert out.startswith(
-        "KV202: deprecated field\nSeverity: warning\nPage: docs/diagnostics/KV202.md\n"
+        "KV202: deprecated field\nSeverity: warning\n"
+        "Fix: `kyvsim lint --fix`, where only one correction can be meant\n"
+        "Page: docs/diagnostics/KV202.md\n"
     )
     bad, good = out.split("Bad:")[1].split("Good:")
     assert "validationFailureAction: Enforce" in bad

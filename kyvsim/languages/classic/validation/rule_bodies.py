@@ -17,7 +17,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     patch_paths,
     validation_error,
 )
-from kyvsim.model.diagnostic import Diagnostic, listed
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy
 from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
@@ -325,7 +325,10 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                             '"use double quotes around the non string values"'
                         )
                         error = subject.error(entry.path, "KV141", text)
-                        yield error._replace(excerpt=_metadata_notes(entry.value))
+                        quoted = change(subject.policy.document, ChangeKind.QUOTE, entry.path)
+                        yield error._replace(
+                            excerpt=_metadata_notes(entry.value), fix=Fix("add quotes", (quoted,))
+                        )
 
 
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace
