@@ -9,6 +9,7 @@ from kyvsim.cel import nodes, types
 from kyvsim.cel.conversion import int_to_timestamp, text_to_duration, text_to_timestamp
 from kyvsim.cel.environment import Environment, FunctionDecl, Overload
 from kyvsim.cel.errors import CelError, Issue
+from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import Node, children, dotted_name
 from kyvsim.cel.string_format import CLAUSE_ERRORS, LATEST_CLAUSE_ERRORS, fill
 from kyvsim.cel.types import DYN, ERROR, CelType, Substitutions, list_of, map_of, show
@@ -175,7 +176,17 @@ class _Checker:
             shown = _signature([self.known.resolve(one, free_is_dyn=True) for one in given], member)
             return self.no_overload(node.at, function.name, shown)
         self.checked.overloads[node.id] = (function, tuple(found))
-        return result
+        is_default = function.name == OR_VALUE and self.env.types_defaults
+        return self.defaulted(*given) if is_default else result
+
+    def defaulted(self, operand: CelType, default: CelType) -> CelType:
+        """Return the type of `orValue` if operand and default have one, or are both numbers."""
+        found, _ = types.unwrap_optional(self.known.resolve(operand))
+        given = self.known.resolve(default)
+        if not {found.kind, given.kind}.isdisjoint({"dyn", "error", "parameter"}):
+            return DYN
+        are_numbers = {found.kind, given.kind} <= {"int", "uint", "double"}
+        return found if are_numbers or self.known.assignable((given,), (found,)) else DYN
 
     def instance(self, overload: Overload) -> tuple[tuple[CelType, ...], CelType]:
         """Return the overload's arguments and result with fresh type variables."""

@@ -94,6 +94,12 @@ class Environment(NamedTuple):
     folds: bool = True
     """Whether constants are converted, and errors reported, at compile time."""
 
+    types_defaults: bool = False
+    """Whether `orValue` has the type of its operand if its default has it, too.
+
+    Kyverno only knows that it is dynamic; checks that report mistakes know more.
+    """
+
     unbound: frozenset[str] = frozenset()
     """Variables that expressions may name but that have no value."""
 

@@ -250,12 +250,12 @@ def _constant_test(node: Call, scope: _Scope) -> str:
     if node.function in _SWAPPED and is_read and _are_same(*parts):
         return f"`{written(node)}` compares a value with itself"
     if node.function in {"_==_", "_!=_"}:
-        return _unlike_default(*parts) or _unlike_default(*parts[::-1])
+        return unlike_default(*parts) or unlike_default(*parts[::-1])
     return ""
 
 
-def _unlike_default(operand: Node, given: Node) -> str:
-    """Return that a value is compared with a constant of another type than its default."""
+def unlike_default(operand: Node, given: Node) -> str:
+    """Return that a value is compared with a constant of another type than its default, or ""."""
     is_defaulted = isinstance(operand, Call) and operand.function in {"orValue", OR_VALUE}
     default = children(operand)[1] if is_defaulted else None
     if not isinstance(default, Literal) or not isinstance(given, Literal):

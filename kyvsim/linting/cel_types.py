@@ -9,6 +9,7 @@ from kyvsim.cel.environment import StructType
 from kyvsim.cel.nodes import Call, Literal, Node, Select, StructLiteral
 from kyvsim.cel.types import DYN, CelType, Substitutions, list_of, map_of
 from kyvsim.cel.unparse import written
+from kyvsim.linting.cel_logic import unlike_default
 from kyvsim.linting.cel_policy import (
     CelPolicy,
     ParsedExpression,
@@ -130,7 +131,7 @@ class _Checking(NamedTuple):
         own = {"object": types.struct(_MARK), "oldObject": types.struct(_MARK)}
         variables = tuple((name, own.get(name, kind)) for name, kind in env.variables)
         holder = dict(env.variables).get("variables", DYN)
-        typed = env._replace(variables=variables, fields=fields)
+        typed = env._replace(variables=variables, fields=fields, types_defaults=True)
         if self.written is not None:
             typed = typed._replace(structs=(self._struct, *env.structs))
         for one in sorted(self.policy.expressions, key=lambda one: one.path not in names):
@@ -254,37 +255,45 @@ def _explained(node: Call | None, message: str, checked: Checked) -> _Problem | 
     if node.function in _COMPARED and isinstance(parts[0], Literal):
         parts.reverse()
     if node.function in _COMPARED and parts[0] and parts[1]:
-        kinds = [checked.types[one.id] for one in parts[:2] if one]
-        if node.function == "@in" and kinds[-1] == types.STRING:
-            where, what = (written(one) for one in node.arguments[::-1])
-            text = f"`in` finds elements of lists and keys of maps, and `{where}` is a string"
-            meant = f"{where}.contains({what})"
-            return _Problem("KV324", f"{text}: write `{meant}`", (written(node), meant))
-        noun = _noun(kinds[0])
-        text = f"`{written(parts[0])}` is {noun}, which {_COMPARED[node.function]}"
-        text = f"{text} `{written(parts[1])}`"
-        if {one.kind for one in kinds} == {"string", "timestamp"}:
-            string = parts[0] if kinds[0] == types.STRING else parts[1]
-            text = f"{text}, a timestamp: write `timestamp({written(string)})`"
-        return _Problem("KV324", text, _as_literal(node, parts[1], kinds[0]))
+        return _unlike(node, parts[0], parts[1], checked)
     nouns = [_noun(checked.types[one.id]) for one in parts if one]
     name = node.function.strip("_")
     text = f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"
     return _Problem("KV350", text)
 
 
-def _as_literal(node: Call, other: Node, kind: CelType) -> Instead | None:
-    """Return a comparison, and the same with a constant of the type of what it is compared with."""
+def _unlike(node: Call, one: Node, other: Node, checked: Checked) -> _Problem | None:
+    """Return that two values of different types are compared; `other` may be a constant."""
+    if unlike_default(one, other):
+        return None  # see KV240
+    kind, second = checked.types[one.id], checked.types[other.id]
+    compared, part = written(node), written(other)
+    if node.function == "@in" and second == types.STRING:
+        where, what = (written(each) for each in node.arguments[::-1])
+        text = f"`in` finds elements of lists and keys of maps, and `{where}` is a string"
+        meant = f"{where}.contains({what})"
+        return _Problem("KV324", f"{text}: write `{meant}`", (compared, meant))
+    text = f"`{written(one)}` is {_noun(kind)}, which {_COMPARED[node.function]} `{part}`"
+    meant = _as_literal(node, other, kind)
+    if {kind.kind, second.kind} == {"string", "timestamp"}:
+        part = written(one) if kind == types.STRING else part
+        meant = f"timestamp({part})"
+        text = f"{text}, a timestamp: write `{meant}`"
+    is_certain = meant and compared.count(part) == 1
+    return _Problem(
+        "KV324", text, (compared, compared.replace(part, meant)) if is_certain else None
+    )
+
+
+def _as_literal(node: Call, other: Node, kind: CelType) -> str:
+    """Return a constant as one of the type with which it is compared, or ""."""
     value = other.value if isinstance(other, Literal) else None
-    if isinstance(value, str) and kind.kind != "string":
+    if isinstance(value, str):
         is_number = value.isdecimal() and kind.kind in {"int", "double"}
-        meant = value if is_number or (value in _SWITCHES and kind.kind == "bool") else ""
-    else:
-        is_text = isinstance(value, bool | int) and kind.kind == "string"
-        meant = f'"{written(other)}"' if is_text else ""
-    compared = written(node)
-    is_once = meant and compared.count(written(other)) == 1
-    return (compared, compared.replace(written(other), meant)) if is_once else None
+        return value if is_number or (value in _SWITCHES and kind.kind == "bool") else ""
+    # The order of strings is another one than that of numbers.
+    is_text = isinstance(value, bool | int) and node.function in {"_==_", "_!=_"}
+    return f'"{written(other)}"' if is_text and kind.kind == "string" else ""
 
 
 def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:

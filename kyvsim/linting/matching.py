@@ -488,7 +488,8 @@ def _passed(text: str, *, alone: bool) -> tuple[str, str]:
             f"no request matches the kind `{text}`: such objects are sent to a subresource, and "
             f"rules match the kind of its owner (write `{sent_to}`)"
         )
-        return problem, sent_to
+        # `Scale` is the body of several subresources.
+        return problem, "" if has_wildcard(sent_to) else sent_to
     served = served_versions(group, kind)
     if served and version not in served and f"{group}/{version}" in REMOVED_VERSIONS:
         meant = f"{group}/{served[0]}/{kind}"

@@ -44,11 +44,22 @@ def codes(written):
         ("has(object.spec.somethingOfTomorrow)", []),
         ("(object.spec.template.spec.containers + [{'name': 'a'}]).size() > 0", []),
         ("dyn(object.spec.replicas) == 'a'", []),
+        ("object.spec.?replicas.orValue(1) >= '2'", ["KV324"]),
+        ("'2' <= object.?spec.?replicas.orValue(1)", ["KV324"]),
+        ("object.metadata.?labels[?'a'].orValue('') == 3", ["KV324"]),
+        ("object.spec.template.spec.?containers.orValue([]).all(c, c.image > 1)", ["KV324"]),
+        ("object.spec.?replicas.orValue(1) >= 2", []),
+        ("object.spec.?replicas.orValue(1.5) >= 2", []),
+        ("object.spec.?replicas.orValue(1) + 1 >= 2", []),
+        ("object.?spec.?somethingOfTomorrow.orValue(1) >= '2'", []),
+        ("object.metadata.?labels.orValue({}).?a.orValue('') == '3'", []),
+        ("object.spec.?replicas.orValue(variables.any) != '2'", []),
     ],
 )
 def test_operations_by_the_types_of_the_kind(codes, text, found):
     count = {"name": "count", "expression": "object.spec.replicas"}
-    variables = [count] if "variables" in text else []
+    other = {"name": "any", "expression": "object.spec['tomorrow']"}
+    variables = [count, other] if "variables" in text else []
     assert codes(text, variables=variables) == found
 
 

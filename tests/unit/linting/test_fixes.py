@@ -111,7 +111,21 @@ FIXED = {
         "'a' in object.metadata.name",
         "object.metadata.name.contains('a')",
     ),
-    "version as a group": (validation("object.spec.type != 'NodePort'", "v1"), "[v1], api", '[""], api'),
+    "text for a default": (
+        validation("object.spec.?healthCheckNodePort.orValue(1) >= '2'"),
+        "'2'",
+        "2",
+    ),
+    "time as a text": (
+        validation("object.metadata.creationTimestamp < time.now() - duration('72h')"),
+        "object.metadata.creationTimestamp <",
+        "timestamp(object.metadata.creationTimestamp) <",
+    ),
+    "version as a group": (
+        validation("object.spec.type != 'NodePort'", "v1"),
+        "[v1], api",
+        '[""], api',
+    ),
     "boolean for a text": (
         pattern("spec: {externalName: true}"),
         "true",
@@ -166,6 +180,7 @@ LEFT_ALONE = {
     "amount of CPU": pattern("spec: {containers: [{resources: {limits: {cpu: '500Mi'}}}]}", "Pod"),
     "other version": validation("object.spec.type != 'NodePort'", "v2"),
     "word for a number": validation("object.spec.healthCheckNodePort != 'x'"),
+    "order of a text": validation("object.metadata.?labels[?'a'].orValue('') > 3"),
     "selector": pattern("metadata: {name: x}", "Namespace").replace(
         "kinds: [Namespace]",
         "kinds: [Namespace]\n          selector: {matchLabels: {a: b}}\n"
