@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
+from kyvsim.kubernetes.discovery import (
+    is_builtin,
+    is_namespaced_in_cluster,
+    preferred_version,
+    split_api_version,
+)
 from kyvsim.kubernetes.go_time import parse_rfc3339
 from kyvsim.kubernetes.objects import KubernetesObject, labels, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
@@ -201,8 +206,24 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     if group and not may_mean_policy_group(group):
         return _wrong_kind(document)
     known = (name for name in native_schemas() if _key_of(name) in readers)
-    hint = likely(f"{api_version}/{kind}", (*served_names(readers), *known))
-    return _wrong_kind(document, hint)
+    names = (*served_names(readers), *known)
+    return _wrong_kind(
+        document, _newest(group, kind, readers) or likely(sniff(document.data), names)
+    )
+
+
+def _newest(group: str, kind: str, readers: Iterable[tuple[str, str]]) -> str:
+    """Return `: did you mean …?` with the newest version of a known kind, or "".
+
+    The kind is looked for in the written group, and in others if that does not have it.
+    """
+    keys = {*readers, *((one, "PolicyException") for one in POLICY_GROUPS)}
+    found = {one for one, name in keys if name == kind}
+    nearest = {group} & found or found
+    if len(nearest) != 1:
+        return ""
+    meant = f"{min(nearest)}/{preferred_version(min(nearest), kind, kyverno_kinds())}/{kind}"
+    return f": did you mean `{meant}`?"
 
 
 def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
@@ -232,8 +253,9 @@ def load_exceptions(documents: Iterable[Document]) -> tuple[Exceptions, tuple[Di
         if not is_exception(document.data):
             hint = ": pass policies as arguments and exceptions with --exception"
             if not is_written(name):
-                known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
-                hint = likely(name, known)
+                group, kind = _key_of(name)
+                known = served_names((one, "PolicyException") for one in POLICY_GROUPS)
+                hint = _newest(group, kind, ()) or likely(name, known)
             text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
             remarks.append(error_in(document, "KV011", text))
             continue

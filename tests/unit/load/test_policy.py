@@ -109,6 +109,17 @@ def test_annotations_may_be_null():
         (policy(spec={"rules": [rule(context=[{"name": "c"}])]}), "KV017", "exactly one of"),
         (policy(apiVersion="kyverno.io/v3"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`"),
         (policy(kind="ClusterPolcy"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`?"),
+        (
+            policy(apiVersion="kyverno.io/v1", kind="PolicyException"),
+            "KV011",
+            "did you mean `kyverno.io/v2/PolicyException`?",
+        ),
+        (
+            policy(apiVersion="kyverno.io/v2alpha1", kind="PolicyException"),
+            "KV011",
+            "did you mean `kyverno.io/v2/PolicyException`?",
+        ),
+        (policy(apiVersion="kyvern.io/v1"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`?"),
         ({"apiVersion": "v1", "kind": "Pod"}, "KV011", "policy type not supported: Pod (v1)"),
         (
             {"apiVersion": NATIVE, "kind": "ValidatingWebhookConfiguration"},
@@ -385,6 +396,7 @@ def test_an_exception(version):
     [
         (exception(spec={}), "KV015", "`spec.exceptions` is required"),
         (exception(kind="PolicyExcepton"), "KV011", "did you mean"),
+        (exception(apiVersion="kyverno.io/v2alpha1"), "KV011", "`kyverno.io/v2/PolicyException`?"),
         ({"apiVersion": "v1", "kind": "Pod"}, "KV011", "policy exception type not supported"),
         (
             {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy"},
