@@ -154,6 +154,8 @@ _OPTIONAL = re.compile(
     r"(?:request\.(?:object|oldObject)|element|target)\.metadata\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")"""
 )
+_LISTS = re.compile(r"\[[*?\]].*\[\*\]")
+"""Lists in a list: only `[]` joins the elements of the inner ones."""
 _REGEX = re.compile(r"\^.+|.*(?:\.[*+]|\[[^\]]+\][*+]|\\[.dws]).*\$")
 """What no value of a field looks like."""
 _COMPARISON = re.compile(r"\s*(([<>])(=?))\s*(\d[\w.]*)\s*")
@@ -195,6 +197,9 @@ def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tup
             if is_list(parse(expression)):
                 samples = ([], ["x"], [value], [value, "x"])
         why = f"`{expression}` is a list, and the value is not{list_hint(operator)}"
+        if _LISTS.search(expression):
+            joined = expression.replace("[*]", "[]")
+            why = f"{why}; `{joined}` joins the lists in it"
     elif _LABEL.fullmatch(expression) and isinstance(value, bool | int | float):
         written = json.dumps(value)
         samples = ("", "x", written)

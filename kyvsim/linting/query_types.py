@@ -715,9 +715,10 @@ def _condition_problems(document: Document, one: Condition, found: _Types) -> It
         if meant:
             text = f"`{value}` means bytes: write `{meant}`"
             yield warn(document, "KV307", text, (*one.path, "value"))
-    # A list that equals something is found without its type, too.
-    is_order = operator.name.startswith((*_ORDERS, "Duration")) or "[" not in str(one.key)
-    samples = _samples(found, value, is_order=is_order and "In" not in operator.name)
+    # A list that equals one value is found without its type, too.
+    if list_hint(operator) and "[" in str(one.key) and any(each.sequence for each in found):
+        return
+    samples = _samples(found, value, is_order="In" not in operator.name)
     results = {operator.holds(sample, value) for sample in samples}
     # It is no mistake to exclude an operation that the rule does not match anyway.
     if len(results) == 1 and not (_are_operations(found) and True in results):
