@@ -9,7 +9,7 @@ from functools import lru_cache
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
-from kyvsim.kubernetes.objects import Json, Path
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import required_problems
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
@@ -288,28 +288,42 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
             if elements:
                 text = f"the elements of the list have no field `{key}` here{hint}"
             yield warn(policy.document, "KV225", text, path)
-        if not elements and rule.tree.validate and pattern is rule.tree.validate.pattern:
-            for path, text in _missing_in_some(pattern, rule.tree.match, find, kinds):
+        if not elements and _concerns_every_kind(rule, pattern):
+            for path, text in _missing_in_some(pattern, rule.tree, find, kinds):
                 yield warn(policy.document, "KV225", text, path)
 
 
+_PRECONDITIONS = ("preconditions", "celPreconditions")
+
+
+def _concerns_every_kind(rule: Rule, pattern: Pattern) -> bool:
+    """Return whether a rule applies a pattern, or a patch, to all kinds that it matches."""
+    if rule.tree.validate:
+        return pattern is rule.tree.validate.pattern
+    return not any(contains_text(rule.tree.data.get(one), "kind") for one in _PRECONDITIONS)
+
+
 def _missing_in_some(
-    pattern: Pattern, match: MatchBlock, find: FindType, kinds: KindTable
+    pattern: Pattern, rule: RuleNode, find: FindType, kinds: KindTable
 ) -> Iterator[tuple[Path, str]]:
     """Yield the required fields of a pattern that some of the matched kinds do not have."""
-    texts = dict.fromkeys(text for one in match.filters for text in one.kinds)
+    texts = dict.fromkeys(text for one in rule.match.filters for text in one.kinds)
     unknown = {
-        text: {path for path, _ in unknown_parts(pattern.root, types)}
+        parse_kind_selector(text).kind: {path for path, _ in unknown_parts(pattern.root, types)}
         for text in texts
         if (types := tuple(_types_of(text, find, kinds)))
     }
-    for kind, paths in unknown.items():
-        for path in paths:
-            is_required = all("(" not in str(step) for step in path)
-            if is_required and not all(path in other for other in unknown.values()):
-                name = parse_kind_selector(kind).kind
-                text = f"a {name} has no field `{path[-1]}` here, so the rule fails for each"
-                yield path, f"{text}: match {name} in a rule of its own"
+    why = "the rule fails for each" if rule.validate else "a cluster drops it from each"
+    for path in sorted(set[Path]().union(*unknown.values())):
+        without = [kind for kind, paths in unknown.items() if path in paths]
+        if len(without) == len(unknown) or any("(" in str(step) for step in path):
+            continue
+        which = "a " + " or ".join(without)
+        advice = f"match {' and '.join(without)} in a rule of its own"
+        if "Pod" in unknown and {*without} <= {*POD_CONTROLLERS}:
+            which = f"a {without[0]} (and {len(without) - 1} more)" if without[1:] else which
+            advice = "match only Pod, and autogen derives rules for its controllers"
+        yield path, f"{which} has no field `{path[-1]}` here, so {why}: {advice}"
 
 
 def unfitting_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tuple[Path, str, str]]:

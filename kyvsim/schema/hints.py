@@ -21,8 +21,6 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
 
     `known` are the fields of the same object, which has one of the types.
     """
-    if meant := likely(name, known, _NEAR):
-        return meant
     if name in {"template", "jobTemplate"} and "containers" in known:
         return ": Pods have no template, and `containers` is here (autogen derives other paths)"
     if name == "items" and {"metadata", "kind"} <= set(known):
@@ -31,10 +29,12 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
         return ": only whole objects have it, and this is a part of one"
     if "/" in name and "labels" in known:
         return ": labels and annotations are in `labels` and `annotations`"
+    near = likely(name, known, _NEAR)
     pending = [("", one) for one in types]
     for path, one in pending:
         fields = one.mapping.fields if one.mapping is not None else {}
-        if name in fields:
+        # What Pods have is written beside their template more often than misspelled.
+        if name in fields and (not near or "template." in path):
             return f": it is in `{path}{name}`"
         # Fields that contain each other, such as templates, are not this deep.
         pending += [
@@ -42,7 +42,7 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
             for field in _AROUND
             if field in fields and path.count(".") < len(_AROUND)
         ]
-    return ""
+    return near
 
 
 def value_problem(types: Sequence[Type], values: Json) -> str:

@@ -193,6 +193,73 @@ def test_a_required_field_that_one_of_the_kinds_does_not_have(found):
     assert [(code, text.startswith(message)) for code, text in told] == [("KV225", True)]
 
 
+def test_a_list_of_lists_that_equals_a_value_is_told_once_with_both_remedies(found):
+    key = "request.object.spec.containers[*].ports[*].name"
+    denied = {"any": [{"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": "ssh"}]}
+    one = {
+        "name": "a",
+        "match": PODS,
+        "validate": {"message": "m", "deny": {"conditions": denied}},
+    }
+    ((code, message),) = found(policy(one))
+    assert code == "KV222"
+    assert "`AnyIn` for a list" in message
+    assert message.endswith("`request.object.spec.containers[].ports[].name` joins the lists in it")
+
+
+TO_AUTOGEN = "match only Pod, and autogen derives rules for its controllers"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        (["Pod", "Deployment"], f"a Deployment has no field `hostPID` here, so {{}}: {TO_AUTOGEN}"),
+        (
+            ["Pod", "Job", "CronJob"],
+            f"a Job (and 1 more) has no field `hostPID` here, so {{}}: {TO_AUTOGEN}",
+        ),
+        (
+            ["Service", "Pod"],
+            "a Service has no field `hostPID` here, so {}: match Service in a rule of its own",
+        ),
+    ],
+)
+def test_a_field_that_some_of_the_kinds_do_not_have_is_told_once(found, kinds, message):
+    match = {"any": [{"resources": {"kinds": kinds}}]}
+    required = rule({"spec": {"hostPID": False}}, match=match)
+    merged = {
+        "name": "a",
+        "match": match,
+        "mutate": {"patchStrategicMerge": {"spec": {"hostPID": False}}},
+    }
+    for one, effect in (
+        (required, "the rule fails for each"),
+        (merged, "a cluster drops it from each"),
+    ):
+        told = [text for code, text in found(policy(one)) if code == "KV225"]
+        assert told == [message.format(effect)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mutate": {"patchStrategicMerge": {"spec": {"(hostPID)": True, "=(x)": 1}}}},
+        {
+            "preconditions": {
+                "all": [{"key": "{{ request.kind.kind }}", "operator": "Equals", "value": "Pod"}]
+            }
+        },
+    ],
+)
+def test_merges_that_may_be_for_one_of_the_kinds_are_left_alone(found, change):
+    merged = {
+        "name": "a",
+        "match": {"any": [{"resources": {"kinds": ["Pod", "Deployment"]}}]},
+        "mutate": {"patchStrategicMerge": {"spec": {"hostPID": False}}},
+    }
+    assert not [one for one in found(policy({**merged, **change})) if "hostPID" in one[1]]
+
+
 @pytest.mark.parametrize(
     ("pattern", "kinds"),
     [
