@@ -30,6 +30,10 @@ from kyvsim.languages.classic.compile import (
 )
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
+from kyvsim.languages.classic.validation.policy_settings import (
+    check_match_conditions,
+    condition_faults,
+)
 from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.native.compile import compile_native_policy
@@ -37,7 +41,7 @@ from kyvsim.linting.cel_fields import field_problems
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, expressions_of
 from kyvsim.linting.registry import run_checks
 from kyvsim.linting.runs import CheckSubject
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.ports import BudgetError, fault_text
 from kyvsim.policy.cel_autogen import is_about_pods, mutation_variants, variants
@@ -65,16 +69,25 @@ def _lint_rules(policy: Policy, options: CompileOptions) -> Diagnostics:
     if kinds_of(policy) is CLEANUP_POLICIES:
         problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
     else:
-        problems = check_policy(policy, options.kinds, release=options.system.release) or tuple(
+        release = options.system.release
+        # A cluster evaluates the match conditions of the webhook.
+        problems = check_policy(policy, options.kinds, simulated=True, release=release) or tuple(
             _compile_errors(policy, options)
         )
-        problems = (*problems, *suspicious_parts(policy))
+        problems = (*problems, *_match_conditions(policy), *suspicious_parts(policy))
     found = tuple(run_checks((CheckSubject.RULES,), policy))
     # No CustomResourceDefinition defines a kind that was removed.
     removed = {one.location for one in found if one.code == "KV315"}
     problems = tuple(one for one in problems if one.code != "KV113" or one.location not in removed)
     wrong = {problem.location for problem in problems}
     return (*problems, *(one for one in found if one.location not in wrong))
+
+
+def _match_conditions(policy: Policy) -> Iterator[Diagnostic]:
+    """Yield KV102 for the webhook's match conditions: a warning if a cluster accepts them."""
+    fault = condition_faults(policy)
+    for one in check_match_conditions(policy):
+        yield one._replace(message=fault) if fault else one._replace(severity=Severity.WARNING)
 
 
 def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:

@@ -5,9 +5,6 @@ from functools import partial
 from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
-from kyvsim.cel import CompileError, compile_expression
-from kyvsim.cel.kubernetes import kubernetes_environment
-from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.cron import next_times
@@ -40,6 +37,7 @@ from kyvsim.languages.classic.validation.match_blocks import (
     check_wildcard_kinds,
     user_problems,
 )
+from kyvsim.languages.classic.validation.policy_settings import condition_faults
 from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, each_rule
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
@@ -295,15 +293,7 @@ def policy_problem(
 ) -> str:
     """Return why a policy is rejected, "" if it is not; append to `warnings`."""
     warnings += admission.deprecated_actions(policy, with_paths=release.locates_deprecated_fields)
-    faults = []
-    for _, text in policy.facts.webhook_conditions:
-        try:
-            compile_expression(text, kubernetes_environment(), BOOL)
-        except CompileError as fault:
-            faults.append(str(fault))
-    if faults:
-        return f"match conditions compilation errors: [{' '.join(faults)}]"
-    problem = _first(policy, validation.VARIABLE_CHECKS)
+    problem = condition_faults(policy) or _first(policy, validation.VARIABLE_CHECKS)
     if problem:
         return problem
     for position, rule in enumerate(policy.rules):

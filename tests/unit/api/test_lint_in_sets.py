@@ -193,6 +193,33 @@ def test_a_required_field_that_one_of_the_kinds_does_not_have(found):
     assert [(code, text.startswith(message)) for code, text in told] == [("KV225", True)]
 
 
+@pytest.mark.parametrize(
+    ("expression", "severity", "part"),
+    [
+        (
+            "request.operation != 'DELETE'",
+            Severity.WARNING,
+            "cannot be evaluated without a cluster",
+        ),
+        ("request.operation", Severity.ERROR, "match conditions compilation errors: ["),
+        ("request.operation !", Severity.ERROR, "Syntax error"),
+    ],
+)
+def test_match_conditions_are_errors_only_if_a_cluster_rejects_them(
+    tmp_path, expression, severity, part
+):
+    given = policy(
+        rule({"metadata": {"name": "?*"}}, match={"resources": {"kinds": ["*/exec"]}}),
+        webhookConfiguration={"matchConditions": [{"name": "a", "expression": expression}]},
+    )
+    path = tmp_path / "p.yaml"
+    path.write_text(yaml.safe_dump(given), encoding="utf-8")
+    found = [one for one in lint([str(path)]).diagnostics if one.code == "KV102"]
+    assert [one.severity for one in found] == [severity]
+    assert part in found[0].message
+    assert "KV202" in {one.code for one in lint([str(path)]).diagnostics}
+
+
 def test_a_list_of_lists_that_equals_a_value_is_told_once_with_both_remedies(found):
     key = "request.object.spec.containers[*].ports[*].name"
     denied = {"any": [{"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": "ssh"}]}
