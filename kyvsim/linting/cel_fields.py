@@ -1,6 +1,6 @@
 """Checks of the fields that CEL expressions read: optional, misspelled, of another type."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -176,7 +176,7 @@ def _unguarded(
         # The first missing field of a path is enough.
         if any(path[: len(one)] == one for one in missing) or (labelled and "labels" in path):
             continue
-        if _is_optional(path, kinds, outside, types):
+        if is_optional(path, kinds, types, is_outside=outside):
             if len(kinds) > 1 and policy.mentions("kind"):
                 continue  # the policy may read the field of one kind only
             missing.append(path)
@@ -218,9 +218,16 @@ def _has_optional(node: Node) -> bool:
     return isinstance(node, Call) and node.function in {"_[?_]", "_?._"}
 
 
-def _is_optional(path: _Names, kinds: set[str], is_outside: bool, types: tuple[Type, ...]) -> bool:
+def is_optional(
+    path: _Names, kinds: Collection[str], types: Iterable[Type], *, is_outside: bool
+) -> bool:
+    """Return whether an object of some kinds may lack the field at a path.
+
+    The path begins with the name of the object, and `[]` is an element of a list. `is_outside` is
+    whether one of the kinds is in no namespace.
+    """
     root, *owner, field = path
-    of_namespace = root == "namespaceObject" or kinds == {"Namespace"}
+    of_namespace = root == "namespaceObject" or {*kinds} == {"Namespace"}
     if owner == ["metadata"]:
         if field == "namespace":
             return is_outside and root != "namespaceObject"

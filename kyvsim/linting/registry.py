@@ -69,6 +69,7 @@ CHECKS: Final = (
         KV222="key: request.object.metadata.name",
         KV356='key: "{{ request.object.metadata.labels.team }}"',
     ),
+    _rules(requests.optional_fields, KV373='key: "{{ request.object.spec.hostNetwork }}"'),
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
     _rules(queries.misread_queries, **_MISREAD),
     _rules(

@@ -5,13 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.discovery import NO_KINDS, parse_kind_selector
 from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import Path, contains_text
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
 from kyvsim.languages.classic.validation.variables import expression_of
+from kyvsim.linting.cel_fields import is_optional
 from kyvsim.linting.documents import lifetime_problems
+from kyvsim.linting.fields import types_matched
 from kyvsim.linting.matching import cluster_kinds, matched_operations, not_in_body
 from kyvsim.linting.patterns import validation_patterns
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
@@ -21,12 +23,15 @@ from kyvsim.policy.anchors import NEGATION
 from kyvsim.policy.rule import (
     Clone,
     CloneList,
+    ForEachMutation,
+    ForEachValidation,
     GenerateTarget,
     MutateTarget,
     RuleNode,
 )
-from kyvsim.policy.tree import PatternEntry, PatternMap, PatternNode
+from kyvsim.policy.tree import Condition, PatternEntry, PatternMap, PatternNode
 from kyvsim.policy.visit import Text, TextKind, written_at
+from kyvsim.schema.merge_types import find_type
 
 _NAMESPACE = re.compile(r"request\.(?:object|oldObject)\.metadata\.namespace\b")
 _OF_REQUEST = re.compile(r"request\.namespace\b")
@@ -63,6 +68,73 @@ def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
                 if one.key == "namespace" and one.anchor != NEGATION:
                     text = f"`metadata.namespace` has no value: {listed(kinds)} objects have none"
                     yield warn(policy.document, "KV316", text, one.path)
+
+
+_FIELD = re.compile(r"""(request\.object|element)((?:\.(?:\w+|"[^"]+")|\[\d+\])+)""")
+_STEP = re.compile(r"""\.(\w+)|\."([^"]+)"|\[\d+(\])""")
+_LIST = re.compile(r"request\.object((?:\.\w+)*\.)(?:(\w+)|\[([\w, ]+)\])(?:\[\])?")
+_CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_EVERYWHERE = frozenset({"metadata", "spec", "template", "labels", "annotations", "[]"})
+"""Names that do not show which field a text is about."""
+
+
+def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
+    """KV373: a condition on a field that an object may lack, without a default.
+
+    upstream: pkg/engine/variables/vars.go; fields marked as optional in k8s.io/api
+    """
+    for rule in policy.rules:
+        match = rule.tree.match
+        selectors = [parse_kind_selector(text) for one in match.filters for text in one.kinds]
+        kinds = {one.kind for one in selectors}
+        if any(one.subresource or has_wildcard(one.kind) for one in selectors):
+            continue
+        if len(kinds) > 1 and contains_text(rule.tree.data.get("preconditions"), "kind"):
+            continue  # the rule may read the field of one kind only
+        texts = [one for one in texts_of(rule) if one.path[-1] not in {"message", "name"}]
+        types = types_matched(match, find_type, NO_KINDS)
+        nodes = nodes_of(rule)
+        loops = [one for one in nodes if isinstance(one, ForEachValidation | ForEachMutation)]
+        for one in nodes:
+            if not isinstance(one, Condition) or one.value in ("", None):
+                continue  # see KV356
+            read, steps = _field_read(one, loops)
+            optional = (
+                at
+                for at in range(1, len(steps))
+                if is_optional(("object", *steps[: at + 1]), kinds, types, is_outside=False)
+            )
+            missing = next(optional, 0)
+            names = {*steps[missing:]} - _EVERYWHERE
+            others = [each.text for each in texts if each.text != one.key]
+            # Another text, or the match block, may make sure that the field is there.
+            if missing and not contains_text([*others, rule.tree.data.get("match")], *names):
+                default = {bool: "`false`", int: "`0`"}.get(type(one.value), "''")
+                text = f"`{read}` may be missing, which is an error: write `{read} || {default}`"
+                yield warn(policy.document, "KV373", text, (*one.path, "key"))
+
+
+def _field_read(
+    condition: Condition, loops: Iterable[ForEachValidation | ForEachMutation]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the expression that is a condition's whole key, and the path of its field in objects.
+
+    The path is empty for other expressions than fields of an object or of an element of its lists.
+    """
+    key = condition.key
+    found = VARIABLE.fullmatch(key.strip()) if isinstance(key, str) else None
+    read = _FIELD.fullmatch(expression_of(found[2])) if found else None
+    if read is None:
+        return "", ()
+    steps = tuple(name or quoted or "[]" for name, quoted, _ in _STEP.findall(read[2]))
+    if read[1] == "element":
+        around = [one for one in loops if condition.path[: len(one.path)] == one.path]
+        over = _LIST.fullmatch(around[0].list.strip()) if len(around) == 1 else None
+        names = {over[2]} if over and over[2] else {*re.split(", *", over[3])} if over else set()
+        if over is None or not (len(names) == 1 or names <= _CONTAINERS):
+            return "", ()
+        steps = (*over[1].strip(".").split("."), min(names), "[]", *steps)
+    return read[0], steps
 
 
 def _fields_of(pattern: PatternNode, key: str) -> Iterator[PatternEntry]:

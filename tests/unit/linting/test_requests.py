@@ -15,6 +15,7 @@ from kyvsim.linting.requests import (
     missing_namespaces,
     names_with_spaces,
     old_objects,
+    optional_fields,
     patterns_at_deletion,
     targets_not_read,
     wildcard_selectors,
@@ -411,3 +412,109 @@ def test_preconditions_of_targets_read_them(remarks, targets, more, found):
     assert (
         codes(remarks, targets_not_read, {**matching("Secret"), **more, "mutate": mutate}) == found
     )
+
+
+def reading(expression, value="x", kinds=("Pod",), **more):
+    denied = denies(expression)["validate"]
+    denied["deny"]["conditions"]["any"][0]["value"] = value
+    return {**matching(*kinds), "validate": denied, **more}
+
+
+LABELLED = "request.object.metadata.labels.team"
+
+
+@pytest.mark.parametrize(
+    ("rule", "default"),
+    [
+        (reading("request.object.spec.hostNetwork", value=True), "`false`"),
+        (reading("request.object.spec.activeDeadlineSeconds", value=3), "`0`"),
+        (reading(LABELLED), "''"),
+        (reading('request.object.metadata.annotations."example.com/a"'), "''"),
+        (reading("request.object.spec.containers[0].resources.limits.cpu"), "''"),
+        (reading("request.object.spec.template.spec.hostPID", True, ("Job",)), "`false`"),
+        (reading("request.object.spec.ingressClassName", kinds=["Ingress"]), "''"),
+        (reading(LABELLED, kinds=["Disk"]), "''"),
+        (
+            {
+                **matching("Service"),
+                "preconditions": {"all": [{"key": f"{{{{ {LABELLED} }}}}", "value": "a"}]},
+                "validate": {"pattern": {"metadata": {"name": "a"}}},
+            },
+            "''",
+        ),
+    ],
+)
+def test_a_condition_on_an_optional_field_needs_a_default(remarks, rule, default):
+    ((code, path, message),) = remarks(optional_fields, rule)
+    assert (code, path.rpartition("/")[2]) == ("KV373", "key")
+    assert message.endswith(f" || {default}`")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        reading("request.object.metadata.name"),
+        reading("request.object.spec.containers[0].image"),
+        reading(f"{LABELLED} || ''"),
+        reading("request.object.spec.volumes[].name"),  # a projection of nothing is no error
+        reading("request.object.status.phase"),
+        reading("request.object.spec.priority", kinds=["Disk"]),
+        reading(LABELLED, value=""),  # KV356
+        reading(LABELLED, kinds=["Pod/exec"]),
+        reading(LABELLED, kinds=["*"]),
+        reading(
+            LABELLED,
+            preconditions={
+                "all": [
+                    {"key": f"{{{{ {LABELLED} || '' }}}}", "operator": "NotEquals", "value": ""}
+                ]
+            },
+        ),
+        reading(
+            LABELLED,
+            preconditions={
+                "all": [
+                    {
+                        "key": "{{ contains(keys(request.object.metadata.labels), 'team') }}",
+                        "operator": "Equals",
+                        "value": True,
+                    }
+                ]
+            },
+        ),
+        {
+            **reading(LABELLED),
+            **matching(
+                "Pod", selector={"matchExpressions": [{"key": "team", "operator": "Exists"}]}
+            ),
+        },
+        reading(
+            "request.object.spec.hostNetwork",
+            kinds=["Pod", "Job"],
+            preconditions={
+                "all": [{"key": "{{ request.kind.kind }}", "operator": "Equals", "value": "Pod"}]
+            },
+        ),
+    ],
+)
+def test_fields_that_are_there_or_that_the_rule_tests_need_no_default(remarks, rule):
+    assert remarks(optional_fields, rule) == []
+
+
+@pytest.mark.parametrize(
+    ("over", "field", "count"),
+    [
+        ("request.object.spec.containers", "securityContext.privileged", 1),
+        ("request.object.spec.[initContainers, containers][]", "securityContext.privileged", 1),
+        ("request.object.spec.template.spec.containers[]", "workingDir", 1),
+        ("request.object.spec.containers", "image", 0),
+        ("request.object.spec.[volumes, containers][]", "name", 0),
+        ("request.object.spec.containers[?image]", "workingDir", 0),
+    ],
+)
+def test_elements_of_containers_without_an_optional_field(remarks, over, field, count):
+    kind = "Deployment" if "template" in over else "Pod"
+    condition = {"key": f"{{{{ element.{field} }}}}", "operator": "Equals", "value": "x"}
+    loop = {"list": over, "deny": {"conditions": {"all": [condition]}}}
+    rule = {**matching(kind), "validate": {"message": "m", "foreach": [loop]}}
+    assert [code for code, _, _ in remarks(optional_fields, rule)] == ["KV373"] * count
