@@ -24,9 +24,8 @@ from kyvsim.languages.cel_expressions import (
     Compiler,
     ExpressionProblem,
     KyvernoScope,
-    expression_error,
-    remedies,
 )
+from kyvsim.languages.cel_remedies import expression_error, remedies
 from kyvsim.languages.constraints import (
     Constraints,
     compile_constraints,

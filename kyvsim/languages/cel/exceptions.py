@@ -27,8 +27,8 @@ from kyvsim.languages.cel_expressions import (
     ExpressionProblem,
     KyvernoScope,
     all_hold,
-    expression_error,
 )
+from kyvsim.languages.cel_remedies import expression_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.release import Release

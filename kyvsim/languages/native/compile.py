@@ -19,7 +19,7 @@ from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages import Diagnostics
-from kyvsim.languages.cel_expressions import expression_error, remedies
+from kyvsim.languages.cel_remedies import expression_error, remedies
 from kyvsim.languages.constraints import (
     Constraints,
     compile_constraints,
