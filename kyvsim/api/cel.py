@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from kyvsim.api.inputs import objects_of, payloads_of
 from kyvsim.api.system import own_system
 from kyvsim.cel import CelBudgetError, CelError, Program, compile_expression
-from kyvsim.cel.environment import Environment, Overload
+from kyvsim.cel.environment import Environment, signature
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.encodings import readable_json
@@ -192,14 +192,6 @@ def signatures(kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         if name[0].isalpha() and "@" not in name and not name.startswith("__"):
             spelled = dict.fromkeys(signature(name, one) for one in functions[name].overloads)
             yield name, tuple(spelled)
-
-
-def signature(name: str, overload: Overload) -> str:
-    """Return the signature of an overload."""
-    arguments = [str(argument) for argument in overload.arguments]
-    if not overload.member:
-        return f"{name}({', '.join(arguments)}) -> {overload.result}"
-    return f"{arguments[0]}.{name}({', '.join(arguments[1:])}) -> {overload.result}"
 
 
 def variables(kind: str) -> Mapping[str, str]:

@@ -219,6 +219,14 @@ def _read_signature(signature: str) -> tuple[str, tuple[CelType, ...], CelType]:
     return name, tuple(kinds), read_type(result)
 
 
+def signature(name: str, overload: Overload) -> str:
+    """Return the signature of an overload."""
+    arguments = [str(argument) for argument in overload.arguments]
+    if not overload.member:
+        return f"{name}({', '.join(arguments)}) -> {overload.result}"
+    return f"{arguments[0]}.{name}({', '.join(arguments[1:])}) -> {overload.result}"
+
+
 def succeeds(run: Callable[..., object]) -> Callable[..., bool]:
     """Return a predicate: whether `run` raises no CelError."""
 

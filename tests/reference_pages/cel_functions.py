@@ -3,10 +3,10 @@
 import importlib
 import pkgutil
 
-from kyvsim.api.cel import EXPRESSION_KINDS, signature, signatures, variables
+from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
 from kyvsim.api.system import own_system
 from kyvsim.cel import kyverno, libraries
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, signature
 from kyvsim.cel.kyverno.functions import random_library, time_library
 
 KINDS = [kind for kind in EXPRESSION_KINDS if not kind.startswith("Namespaced")]

@@ -22,14 +22,16 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     """
     for rule in policy.rules:
         broken = (found for one in rule_types_of(rule.tree) for found in one.broken(rule.tree))
-        for path, problem in broken:
+        for path, what in broken:
             place = policy.document.locate(path)
+            problem, *notes = what.rsplit("\nnote: ", 1)
+            excerpt = tuple(f"note: {note}" for note in notes)
             if path[-1] == "messageExpression":
                 text = f"rule `{rule.name}` never shows this message: {problem}"
-                yield Diagnostic("KV212", Severity.WARNING, text, place)
+                yield Diagnostic("KV212", Severity.WARNING, text, place, excerpt)
             else:
                 text = f"rule `{rule.name}` fails for every object: {problem}"
-                yield Diagnostic("KV145", Severity.ERROR, text, place)
+                yield Diagnostic("KV145", Severity.ERROR, text, place, excerpt)
 
 
 def empty_rules(policy: Policy) -> Iterator[Diagnostic]:

@@ -29,6 +29,7 @@ from kyvsim.languages.cel_expressions import (
     for_conditions,
     native_values,
 )
+from kyvsim.languages.cel_remedies import remedies, remedy
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.classic.rule_type import Problem, RuleContext, RuleType, validation_of
 from kyvsim.model.ports import ClusterView, Meter
@@ -167,7 +168,9 @@ def _broken(rule: RuleNode) -> Iterator[Problem]:
     for problem in sorted(_compile_rule(rule)[1].problems, key=order):
         # The lines below the first one show the expression again.
         reason = problem.message.partition("\n")[0]
-        yield problem.path, f"`{problem.text.strip()}` is not valid CEL: {reason}"
+        note = remedy(problem.message, remedies(_cel_of(rule).variables))
+        advice = f"\nnote: {note}" if note else ""
+        yield problem.path, f"`{problem.text.strip()}` is not valid CEL: {reason}{advice}"
 
 
 def _cel_of(rule: RuleNode) -> CelValidation:

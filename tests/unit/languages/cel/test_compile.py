@@ -64,5 +64,6 @@ def test_a_mutation_without_its_expression_is_refused(tmp_path, field):
 def test_an_expression_is_shown_with_a_mark(tmp_path):
     spec = "  validations: [{expression: 'object.foo =='}]"
     (one,) = said(tmp_path, "ValidatingPolicy", spec)
-    assert one.excerpt == ("| object.foo ==", "| .............^")
-    assert diagnostic_text(one).splitlines()[1:] == ["    | object.foo ==", "    | .............^"]
+    assert one.excerpt[:2] == ("| object.foo ==", "| .............^")
+    shown = diagnostic_text(one).splitlines()[1:3]
+    assert shown == ["    | object.foo ==", "    | .............^"]
