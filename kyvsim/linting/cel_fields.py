@@ -4,7 +4,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
+from kyvsim.cel.nodes import (
+    Bind,
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    Loop,
+    MapLiteral,
+    Node,
+    Select,
+    children,
+)
 from kyvsim.cel.unparse import written
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.linting.cel_policy import (
@@ -32,6 +43,9 @@ from kyvsim.schema.merge_types import (
 
 _ROOTS = frozenset({"object", "oldObject", "namespaceObject"})
 _ELEMENT = "[]"
+_RESULTS = "map"
+"""The end of the path of a list that `map` makes, after the path of its elements."""
+_EMPTY = (ListLiteral, MapLiteral)
 _DEFAULTS = frozenset({"orValue", "__orValueCompat__"})
 """`orValue`, and what Kyverno's environments make of it."""
 _Names = tuple[str, ...]
@@ -45,62 +59,70 @@ class _Reader(NamedTuple):
     """Nodes with the paths that they read: the root variable, fields, and `[]` for elements."""
     guarded: list[tuple[Node, _Names]]
     """The same for paths that may be missing: tested with `has`, or with a default."""
+    tests: set[_Names]
+    """Paths that are tested, or read as optional, without their roots; or only names of fields."""
 
     def path(self, node: Node, bound: _Bound) -> _Names | None:
         """Read a part of the expression; return its path, None if it is no part of an object."""
         if isinstance(node, Ident):
             return bound.get(node.name, (node.name,) if node.name in _ROOTS else None)
         if isinstance(node, Select):
-            return self._select(node, bound)
+            if is_name(node.operand, "variables"):
+                return bound.get(f"variables.{node.field}")
+            return self._step(node, self.path(node.operand, bound), node.field)
         if isinstance(node, Loop):
             return self._loop(node, bound)
         if isinstance(node, Bind):
-            value = self.path(node.value, bound)
+            value = self.value_path(node.value, bound)
             return self.path(node.body, {**bound, node.variable: value})
         paths = [self.path(one, bound) for one in children(node)]
-        if isinstance(node, Call) and node.function in _DEFAULTS:
-            path = self._optional(node.target or node.arguments[0], bound)
-            if path is not None:
-                self.guarded.append((node, path))
-            return path
-        if not isinstance(node, Call) or node.function != "_[_]" or paths[0] is None:
-            return None
-        key = node.arguments[1]
-        step = key.value if isinstance(key, Literal) and isinstance(key.value, str) else _ELEMENT
-        return self._note(node, (*paths[0], step))
+        return self._call(node, paths) if isinstance(node, Call) else None
 
-    def _optional(self, node: Node, bound: _Bound) -> _Names | None:
-        """Return the path of a value that has a default, such as `object.?spec.?volumes`."""
-        step = node.field if isinstance(node, Select) and node.optional else None
-        if isinstance(node, Call) and node.function == "_[?_]":
+    def _call(self, node: Call, paths: list[_Names | None]) -> _Names | None:
+        """Return the path of the result of a call, from the paths of its arguments."""
+        if node.function in _DEFAULTS:
+            if paths[0] is not None:
+                self.guarded.append((node, paths[0]))
+            return paths[0]
+        if node.function in {"_[_]", "_[?_]"}:
             key = node.arguments[1]
-            step = key.value if isinstance(key, Literal) and isinstance(key.value, str) else None
-        if step is None:
-            return None if isinstance(node, Call) else self.path(node, bound)
-        inner = self._optional(children(node)[0], bound)
-        return None if inner is None else (*inner, step)
+            name = key.value if isinstance(key, Literal) else None
+            return self._step(node, paths[0], name if isinstance(name, str) else _ELEMENT)
+        if node.function == "_?_:_" and any(isinstance(one, _EMPTY) for one in node.arguments):
+            return paths[1] or paths[2]
+        # The elements of added lists have the same fields.
+        return (paths[0] or paths[1]) if node.function == "_+_" else None
 
-    def _note(self, node: Node, path: _Names) -> _Names:
-        self.reads.append((node, path))
-        return path
+    def value_path(self, node: Node, bound: _Bound) -> _Names | None:
+        """Return the path of the value of a variable; None for an optional value."""
+        path = self.path(node, bound)
+        return None if _has_optional(node) else path
 
-    def _select(self, node: Select, bound: _Bound) -> _Names | None:
-        if is_name(node.operand, "variables"):
-            return bound.get(f"variables.{node.field}")
-        inner = self.path(node.operand, bound)
-        if inner is not None and node.test:
-            self.guarded.append((node, (*inner, node.field)))
-        if inner is None or node.optional or node.test:
-            return None
-        return self._note(node, (*inner, node.field))
+    def _step(self, node: Node, owner: _Names | None, field: str) -> _Names | None:
+        """Return the path of a field of an object, or of an element of a list."""
+        path = None if owner is None else (*owner, field)
+        if field == _ELEMENT and owner is not None and owner[-1] == _RESULTS:
+            path = owner[:-1]
+        is_test = isinstance(node, Select) and node.test
+        if is_test or _has_optional(node):
+            self.tests.add((field,) if path is None else path[1:])
+        elif path is not None:
+            self.reads.append((node, path))
+        if is_test and path is not None:
+            self.guarded.append((node, path))
+        return None if is_test else path
 
     def _loop(self, node: Loop, bound: _Bound) -> _Names | None:
         source = self.path(node.source, bound)
         inner = {**bound, **dict.fromkeys(node.variables)}
-        inner[node.variables[-1]] = None if source is None else (*source, _ELEMENT)
-        for one in (node.test, node.result):
-            if one is not None:
-                self.path(one, inner)
+        if source is not None:
+            is_mapped = source[-1] == _RESULTS
+            inner[node.variables[-1]] = source[:-1] if is_mapped else (*source, _ELEMENT)
+        if node.test is not None:
+            self.path(node.test, inner)
+        result = None if node.result is None else self.path(node.result, inner)
+        if node.kind == "map":
+            return None if result is None else (*result, _RESULTS)
         return source if node.kind == "filter" else None
 
 
@@ -109,8 +131,8 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, _Reader]
     names = {(*one.path, "expression"): one.name for one in policy.spec.variables}
     bound: dict[str, _Names | None] = {}
     for one in sorted(policy.expressions, key=lambda one: one.path not in names):
-        reader = _Reader([], [])
-        path = reader.path(one.root, bound)
+        reader = _Reader([], [], set())
+        path = reader.value_path(one.root, bound)
         if one.path in names:
             bound[f"variables.{names[one.path]}"] = path
         yield one, reader
@@ -118,13 +140,15 @@ def _field_reads(policy: CelPolicy) -> Iterator[tuple[ParsedExpression, _Reader]
 
 def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV323 to KV325, KV329, KV349: fields that are optional, misspelled, or absent."""
-    types, guarded = matched_types(policy), _guarded(policy)
+    types, read = matched_types(policy), tuple(_field_reads(policy))
+    named_fields: set[_Names] = {(name,) for name in _named_in_texts(policy)}
+    guarded = named_fields.union(*(reader.tests for _, reader in read))
     # With targets, `object` is of another kind in mutations.
     own = () if policy.spec.target_match_constraints else types
     named = {name for rule in policy.spec.resource_rules for name in rule.resources}
     subresources = {name.partition("/")[2] for name in named}
     subresource = subresources.pop() if len(subresources) == 1 else ""
-    for one, (reads, tested) in _field_reads(policy):
+    for one, (reads, tested, _) in read:
         bodies = (path[1:3] for _, path in reads if path[0] != "namespaceObject")
         found = [
             *(("KV329", text) for text in map(partial(not_in_body, subresource), bodies) if text),
@@ -160,10 +184,10 @@ _SET_AT_ADMISSION = frozenset(
 
 
 def _unguarded(
-    policy: CelPolicy, paths: set[_Names], guarded: frozenset[str], types: tuple[Type, ...]
+    policy: CelPolicy, paths: set[_Names], guarded: set[_Names], types: tuple[Type, ...]
 ) -> Iterator[tuple[str, str]]:
     """KV323: an optional field that nothing tests: without it, the expression is an error."""
-    optional = [one for one in sorted(paths) if one[-1] not in guarded]
+    optional = [one for one in sorted(paths) if guarded.isdisjoint({one[1:], one[-1:]})]
     if not optional:
         return
     matched = matched_kinds(policy.spec)
@@ -195,26 +219,23 @@ def _unguarded(
             yield "KV323", f"`{name}` may be missing, which is an error: {advice}"
 
 
-def _guarded(policy: CelPolicy) -> frozenset[str]:
-    """Return the names of fields that a policy tests, reads as optional, or names in a string."""
-    found: set[str] = set()
-    for node in policy.nodes():
-        if isinstance(node, Select) and (node.test or _has_optional(node)):
-            found.add(node.field)
-        elif isinstance(node, Call) and node.function != "_[_]":
-            found |= {
-                one.value
-                for one in node.arguments
-                if isinstance(one, Literal) and isinstance(one.value, str)
-            }
-    return frozenset(found)
+def _named_in_texts(policy: CelPolicy) -> frozenset[str]:
+    """Return the texts that a policy compares or searches, such as `'team' in labels`."""
+    return frozenset(
+        one.value
+        for node in policy.nodes()
+        if isinstance(node, Call) and node.function != "_[_]"
+        for one in node.arguments
+        if isinstance(one, Literal) and isinstance(one.value, str)
+    )
 
 
 def _has_optional(node: Node) -> bool:
-    while isinstance(node, Select):
-        if node.optional:
+    """Return whether a field or element is optional because of a `?` before it."""
+    while isinstance(node, Select) or (isinstance(node, Call) and node.function == "_[_]"):
+        if isinstance(node, Select) and node.optional:
             return True
-        node = node.operand
+        node = children(node)[0]
     return isinstance(node, Call) and node.function in {"_[?_]", "_?._"}
 
 

@@ -72,6 +72,55 @@ def test_optional_fields(written, text, resources, group, found):
     assert codes(written, text, resources, group) == found
 
 
+BOTH = "object.spec.containers + object.spec.?initContainers.orValue([])"
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "found"),
+    [
+        (BOTH, "variables.v.all(c, c.ports.size() < 2)", ["KV323"]),
+        (BOTH, "variables.v.all(c, c.ports.size() < 2) || variables.v.size() > 9", ["KV323"]),
+        (BOTH, "variables.v.filter(c, c.name != 'a').all(c, c.ports.size() < 2)", ["KV323"]),
+        (BOTH, "variables.v.map(c, c.ports).all(p, p.size() < 2)", ["KV323"]),
+        (BOTH, "variables.v[0].ports.size() < 2", ["KV323"]),
+        (BOTH, "variables.v.all(c, c.?ports.orValue([]).size() < 2)", []),
+        (BOTH, "variables.v.all(c, !has(c.ports) || c.ports.size() < 2)", []),
+        (BOTH, "variables.v.filter(c, has(c.ports)).all(c, c.ports.size() < 2)", []),
+        (BOTH, "variables.v.all(c, c.image != 'a')", []),
+        (BOTH, "variables.v.all(c, c.ports.size() < 2) || has(object.spec.ports)", ["KV323"]),
+        (
+            "object.spec.?initContainers.orValue([])",
+            "variables.v.all(c, c.env.size() < 2)",
+            ["KV323"],
+        ),
+        (
+            "has(object.spec.initContainers) ? object.spec.initContainers : []",
+            "variables.v.all(c, c.env.size() < 2)",
+            ["KV323"],
+        ),
+        (
+            "object.spec.containers.map(c, c.env)",
+            "variables.v.all(e, e[0].valueFrom == null)",
+            ["KV323", "KV323"],
+        ),
+        ("object.spec.?initContainers", "variables.v[0].ports.orValue([]).size() < 2", []),
+        ("object.spec.?securityContext", "variables.v.runAsUser.orValue(1) == 1", []),
+        ("object.spec.?initContainers[0]", "variables.v.ports.orValue([]).size() < 2", []),
+    ],
+)
+def test_optional_fields_of_elements_of_a_variable(written, variable, text, found):
+    spec = {**validated(text), "variables": [{"name": "v", "expression": variable}]}
+    assert [code for code, _ in written("ValidatingPolicy", spec) if code == "KV323"] == found
+
+
+def test_a_test_protects_only_the_field_that_it_names(written):
+    spec = validated(
+        "has(object.spec.securityContext) || "
+        "object.spec.containers.all(c, c.securityContext.runAsNonRoot)"
+    )
+    assert "KV323" in [code for code, _ in written("ValidatingPolicy", spec)]
+
+
 def test_a_variable_leads_to_its_field(written):
     spec = validated("variables.all.all(c, c.ports.size() < 2)")
     spec["variables"] = [{"name": "all", "expression": "object.spec.containers"}]
