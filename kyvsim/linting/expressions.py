@@ -471,7 +471,7 @@ def later_entries(policy: Policy) -> Iterator[Diagnostic]:
             (path, _index_of(path, entries), used)
             for path, expression in expressions_in(texts_of(rule))
             for name, used in index_of.items()
-            if name in expression and _uses(expression, name)
+            if name in expression and _uses(expression, name) and used != _index_of(path, entries)
         ]
         # The message is rendered last, so it loads no entry for the conditions.
         early = {used for path, _, used in uses if path[-1] != "message"}
@@ -497,7 +497,7 @@ def _index_of(path: Path, entries: list[ContextEntry]) -> int:
 
 def _uses(expression: str, name: str) -> bool:
     """Return whether an expression contains a name that is not a field, a string or a function."""
-    return re.search(rf"(?<![\w.\"'-]){re.escape(name)}\b(?!\s*\()", expression) is not None
+    return re.search(rf"(?<![\w.\"'/-]){re.escape(name)}\b(?!\s*\()", expression) is not None
 
 
 _BARE_KEY = re.compile(r"(?<!\\)\{\{[^{}]*[\w\]\")]\.(\{\{[^{}]+\}\})")

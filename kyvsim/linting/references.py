@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
@@ -115,7 +116,7 @@ def unknown_kinds(
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
     for use in every:
-        problem = _malformed(use.text, known)
+        problem = _malformed(use.text, known) or _reordered(use.text, known)
         if problem:
             text = f"no object has the kind `{use.text}`: {problem}"
             yield warn(use.document, "KV215", text, use.path)
@@ -159,6 +160,38 @@ def _malformed(text: str, known: frozenset[tuple[str, str]]) -> str:
         group, _, kind = text.partition("/")  # `networking.k8s.io/Ingress` lacks the version
     kind = _spelled(known).get(kind.lower(), kind) if group else kind
     return f"did you mean `{group}/*/{kind}`?" if group and (group, kind) in known else ""
+
+
+_VERSIONED = re.compile(
+    r"(?:(?P<before>.+)[./])?(?P<version>v\d+(?:(?:alpha|beta)\d+)?)(?:[./](?P<after>.+))?"
+)
+_KIND = re.compile(r"[A-Z]\w+")
+
+
+def _reordered(text: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return which kind is meant by `v1/apps/Deployment` or `Deployment.v1.apps`; "" for others."""
+    found = _VERSIONED.fullmatch(text)
+    if found is None or _has_kind(text, known):
+        return ""
+    parts = [part for one in (found["before"], found["after"]) if one for part in one.split("/")]
+    if len(parts) == 1 and "." in parts[0]:
+        parts = parts[0].split(".", 1)
+    for name, group in permutations((*parts, "")[:2]) if len(parts) in {1, 2} else ():
+        kind = _spelled(known).get(name.lower(), "")
+        groups = [group] if group else sorted(_groups(known).get(kind, ()))
+        is_custom = "." in group and _KIND.fullmatch(name)
+        if is_custom or (groups and (groups[0], kind) in known):
+            meant = f"{groups[0]}/{found['version']}/{kind or name}".lstrip("/")
+            return f"the order is group, version, kind: write `{meant}`" if meant != text else ""
+    return ""
+
+
+def _has_kind(text: str, known: frozenset[tuple[str, str]]) -> bool:
+    """Return whether a selector has a known kind, and a subresource that is none of its parts."""
+    group, _, kind, subresource = parse_kind_selector(text)
+    kind = _spelled(known).get(kind.lower(), kind)
+    is_part = _VERSIONED.fullmatch(subresource) or (subresource, kind) in known
+    return _is_known(group, kind, known) and not (subresource and is_part)
 
 
 def unknown_target_kinds(

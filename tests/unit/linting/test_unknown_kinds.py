@@ -37,6 +37,36 @@ def told(remarks):
 @pytest.mark.parametrize(
     ("kind", "meant"),
     [
+        ("v1/batch/Job", "batch/v1/Job"),
+        ("v1/Job/batch", "batch/v1/Job"),
+        ("Job/batch/v1", "batch/v1/Job"),
+        ("CronJob/v1", "batch/v1/CronJob"),
+        ("Secret/v1", "v1/Secret"),
+        ("roles.v1.rbac.authorization.k8s.io", "rbac.authorization.k8s.io/v1/Role"),
+        ("rbac.authorization.k8s.io.v1.Role", "rbac.authorization.k8s.io/v1/Role"),
+        ("v1alpha1/shop.example.com/Cart", "shop.example.com/v1alpha1/Cart"),
+    ],
+)
+def test_the_parts_of_a_kind_in_another_order(told, kind, meant):
+    ((code, path, message),) = told(rule(kind))
+    assert (code, path) == ("KV215", "spec/rules/0/match/any/0/resources/kinds/0")
+    assert message.endswith(f"the order is group, version, kind: write `{meant}`")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("v1/Secret", "batch/v1/Job/status", "batch.v1.Job", "v1/Pod/exec", "Pod.exec", "v1"),
+        *("*/v1/Job", "shop.example.com/v1/Cart", "shop.example.com/v1/Cart/status"),
+    ],
+)
+def test_the_parts_of_a_kind_in_order(told, kind):
+    assert not any(code == "KV215" for code, _, _ in told(rule(kind)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [
         ("pod", "Pod"),
         ("Pods", "Pod"),
         ("PODS/exec", "Pod/exec"),
