@@ -9,6 +9,7 @@ from functools import lru_cache
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
+from kyvsim.kubernetes.labels import format_problems
 from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import required_problems
@@ -25,6 +26,7 @@ from kyvsim.policy.read import read_pattern
 from kyvsim.policy.rule import (
     ForEachMutation,
     ForEachValidation,
+    GenerateTarget,
     JsonPatch,
     Mutate,
     RuleNode,
@@ -33,12 +35,14 @@ from kyvsim.policy.rule import (
 from kyvsim.policy.tree import (
     MatchBlock,
     Pattern,
+    PatternEntry,
     PatternLeaf,
     PatternList,
     PatternMap,
     PatternNode,
     ResourceFilter,
 )
+from kyvsim.policy.visit import walk
 from kyvsim.schema.hints import field_hint, value_problem
 from kyvsim.schema.merge_types import (
     BOOLEAN,
@@ -440,12 +444,75 @@ def mistyped_values(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Di
                     yield warn(policy.document, "KV225", text, path)
 
 
+_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+_WITH_DATA = frozenset({"ConfigMap", "Secret"})
+_WRITTEN = frozenset({None, ADDITION})
+_DATA = frozenset({"data", "binaryData", "stringData"})
+
+
+def key_problem(holder: str, key: str) -> str:
+    """Return why no API server accepts a key of labels, annotations, selectors or data, or "".
+
+    upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation, pkg/api/validation/objectmeta.go;
+    pkg/apis/core/validation (IsConfigMapKey)
+    """
+    if is_open(key) or has_wildcard(key):
+        return ""
+    form = "letters, digits, `-`, `_` and `.`"
+    if holder in _DATA:
+        is_valid = _DATA_KEY.fullmatch(key) is not None
+    else:
+        # An API server reads keys of annotations in lower case.
+        name = key.lower() if holder == "annotations" else key
+        is_valid = not format_problems("qualifiedName", name)
+        form = f"{form}, after a host name in lower case and `/` if needed"
+    return "" if is_valid else f"no API server accepts the key `{key}`: keys consist of {form}"
+
+
+def rejected_keys(policy: Policy) -> Iterator[Diagnostic]:
+    """KV327: a key in a merge or a generated object that an API server rejects."""
+    for rule in policy.rules:
+        targets = rule.tree.mutate.targets if rule.tree.mutate else None
+        matched = (parse_kind_selector(text) for one in rule.tree.filters for text in one.kinds)
+        kinds = {one.kind for one in (matched if targets is None else targets)}
+        has_data = bool(kinds) and kinds <= _WITH_DATA
+        written = [(pattern, has_data) for pattern in patches(rule.tree)]
+        written += [
+            (data, target.kind in _WITH_DATA)
+            for target in _generated(rule)
+            if (data := read_pattern(target.data, (*target.path, "data")))
+        ]
+        for pattern, is_data in written:
+            for holder, entry in _keys(pattern, is_data=is_data):
+                problem = key_problem(holder, entry.key)
+                if problem:
+                    yield warn(policy.document, "KV327", problem, entry.path)
+
+
+def _keys(pattern: Pattern, *, is_data: bool) -> Iterator[tuple[str, PatternEntry]]:
+    """Yield the keys of labels, annotations, selectors and data that a patch writes."""
+    for one in walk(pattern.root):
+        if not isinstance(one, PatternEntry) or not isinstance(one.value, PatternMap):
+            continue
+        name, (*above, _) = one.key, one.path[len(pattern.path) :]
+        in_metadata = bool(above) and "metadata" in str(above[-1])
+        if (
+            name in {"matchLabels", "nodeSelector"}
+            or (in_metadata and name in {"labels", "annotations"})
+            or (is_data and not above and name in _DATA)
+        ):
+            yield from ((name, entry) for entry in one.value.entries if entry.anchor in _WRITTEN)
+
+
+def _generated(rule: Rule) -> list[GenerateTarget]:
+    section = rule.tree.generate
+    return [section.target, *(one.target for one in section.foreach or ())] if section else []
+
+
 def incomplete_objects(policy: Policy) -> Iterator[Diagnostic]:
     """KV327: a generated object without a field that an API server requires."""
     for rule in policy.rules:
-        section = rule.tree.generate
-        made = [section.target, *(one.target for one in section.foreach or ())] if section else []
-        for target in made:
+        for target in _generated(rule):
             if isinstance(target.data, dict):
                 head = {"apiVersion": target.api_version, "kind": target.kind}
                 for problem in required_problems({**target.data, **head}):
@@ -462,9 +529,7 @@ def _written_parts(
         types = types_mutated(rule, find, kinds)
         for patch in patches(rule.tree) if types else ():
             yield patch, types
-    section = rule.tree.generate
-    made = [section.target, *(one.target for one in section.foreach or ())] if section else []
-    for target in made:
+    for target in _generated(rule):
         found_type = type_named(target.api_version, target.kind, find)
         data = read_pattern(target.data, (*target.path, "data"))
         if found_type and data:

@@ -18,6 +18,7 @@ from kyvsim.linting.cel_mutations import replaced_problem, steps_of
 from kyvsim.linting.cel_policy import CelPolicy
 from kyvsim.linting.fields import (
     json_patches,
+    key_problem,
     mistyped_parts,
     mutations,
     patches,
@@ -38,7 +39,8 @@ from kyvsim.policy.visit import walk
 from kyvsim.schema.hints import field_hint
 from kyvsim.schema.merge_types import DEDUCED, MapType, Type, metadata_type, type_finder
 
-_STRING_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
+_SELECTORS = frozenset({"matchLabels", "nodeSelector"})
+_STRING_MAPS = frozenset({"labels", "annotations"}) | _SELECTORS
 
 
 def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
@@ -312,6 +314,14 @@ def _path_problem(path: str) -> tuple[str, str]:
                 f"`~1` (write `{meant}`)"
             )
             return text, meant
+        in_metadata = index and names[index - 1] == "metadata"
+        if rest and (in_metadata or name in _SELECTORS) and name in _STRING_MAPS:
+            problem = key_problem(name, rest.replace("~1", "/").replace("~0", "~"))
+            slashed = rest.replace("~0", "~1")
+            if problem and slashed != rest and not key_problem(name, slashed.replace("~1", "/")):
+                meant = f"{path[: -len(rest)]}{slashed}"
+                return f"`/` in a key is `~1`, and `~0` is `~`: write `{meant}`", meant
+            return problem, ""
     return "", ""
 
 

@@ -388,6 +388,7 @@ CHECKS: Final = (
     _rules(patches.unreadable_json, KV348='patchesJson6902: "[{op: remove, path: /spec/type}]"'),
     _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
     _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
+    _rules(fields.rejected_keys, KV327='healthCheckNodePort: "30000"'),
     _rules(fields.incomplete_objects, KV327='healthCheckNodePort: "30000"'),
     _files(
         lambda given: patches.mistyped_patches(given.policies, given.kinds),

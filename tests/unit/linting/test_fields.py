@@ -5,6 +5,7 @@ from kyvsim.linting.fields import (
     deprecated_fields,
     incomplete_objects,
     mistyped_values,
+    rejected_keys,
     unfitting_patterns,
 )
 from kyvsim.linting.query_types import typed_expressions
@@ -176,6 +177,45 @@ def generated(data):
 def test_types_of_written_values(remarks, rule, found):
     said = remarks(lambda policy: mistyped_values([policy], {}), rule)
     assert [code for code, _, _ in said] == found
+
+
+def labelled(key, value="a", *, holder="labels"):
+    return {"metadata": {holder: {key: value}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "key"),
+    [
+        (patched({"template": labelled("the team")}), "the team"),
+        (patched({"template": labelled("+(the team)")}), "the team"),
+        (patched({"template": labelled("Example.com/team")}), "Example.com/team"),
+        (patched({"template": labelled("a/b/c", holder="annotations")}), "a/b/c"),
+        (patched({"template": {"spec": {"nodeSelector": {"disk type": "ssd"}}}}), "disk type"),
+        (generated(labelled("team!")), "team!"),
+        (generated({"data": {"conf/a.ini": "b"}}), "conf/a.ini"),
+        (matching("Secret", mutate={"patchStrategicMerge": {"stringData": {"a b": "c"}}}), "a b"),
+    ],
+)
+def test_a_key_that_no_api_server_accepts(remarks, rule, key):
+    ((code, path, message),) = remarks(rejected_keys, rule)
+    assert (code, path.split("/")[2]) == ("KV327", "0")
+    assert message.startswith(f"no API server accepts the key `{key}`: ")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        patched({"template": labelled("Example.com/team", holder="annotations")}),
+        patched({"template": labelled("(the team)")}),
+        patched({"template": labelled("{{ request.object.metadata.name }} x")}),
+        patched({"template": labelled("team-*")}),
+        patched({"labels": {"the team": "a"}}),  # a field of a custom resource
+        generated({"data": {"a.ini": "b"}}),
+        matching("Widget", mutate={"patchStrategicMerge": {"data": {"a b": "c"}}}),
+    ],
+)
+def test_keys_that_are_accepted_or_unknown(remarks, rule):
+    assert remarks(rejected_keys, rule) == []
 
 
 def test_types_of_targets_count(remarks):

@@ -31,6 +31,11 @@ def patches(*paths):
             "/spec/template/metadata/annotations/a/b",
             "write `/spec/template/metadata/annotations/a~",
         ),
+        ("/metadata/labels/example.com~0tier", "write `/metadata/labels/example.com~1tier`"),
+        ("/spec/selector/matchLabels/a~2b", "no API server accepts the key `a~2b`"),
+        ("/metadata/labels/the team", "no API server accepts the key `the team`"),
+        ("/metadata/labels/Example.com~1tier", "no API server accepts the key `Example.com/tier`"),
+        ("/spec/nodeSelector/a~1b~1c", "no API server accepts the key `a/b/c`"),
     ],
 )
 def test_a_path_that_is_not_found(remarks, path, text):
@@ -48,6 +53,9 @@ def test_a_path_that_is_not_found(remarks, path, text):
         "/spec/containers/-/image",
         "/spec/containers/{{ elementIndex }}/image",
         "/spec/data/a*b",
+        "/metadata/annotations/Example.com~1tier",  # read in lower case
+        "/metadata/labels/{{ element.key }}~0",
+        "/spec/labels/the team",  # maybe of a custom resource
     ],
 )
 def test_a_path_that_may_be_found(remarks, path):
