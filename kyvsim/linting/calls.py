@@ -10,10 +10,11 @@ from kyvsim.jmespath.functions import Function, QueryError, function_named
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_logic import regex_meant
-from kyvsim.linting.patterns import unit_hint
+from kyvsim.linting.patterns import needless_escape, unit_hint
 from kyvsim.linting.queries import is_list, last_field, trees, written_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic, Instead
@@ -28,29 +29,37 @@ _VALUE = "\0"
 
 
 def call_problems(policy: Policy) -> Iterator[Diagnostic]:
-    """KV205, KV336, KV339, KV351: calls whose constant arguments are wrong for every object.
+    """KV205, KV309, KV336, KV339, KV349, KV351: constants that are wrong for every object.
 
     upstream: pkg/engine/jmespath/functions.go, kyverno/go-jmespath functions.go
     """
     for rule in policy.rules:
-        if "(" not in joined_texts(rule):
+        if not _is_checked(joined_texts(rule)):
             continue
         for text in texts_of(rule):
-            if "(" not in text.text or text.kind is TextKind.CEL:
+            if text.kind is TextKind.CEL or not _is_checked(text.text):
                 continue
             for expression in _expressions(text):
                 for code, problem, instead in _problems(expression):
                     yield warn(policy.document, code, problem, text.path, instead=instead)
+        for node in nodes_of(rule):
+            for code, why in _of_condition(node) if isinstance(node, Condition) else ():
+                yield warn(policy.document, code, why, (*node.path, "value"))
+
+
+def _is_checked(text: str) -> bool:
+    """Return whether a string may contain calls, or constants with escapes."""
+    return "(" in text or "\\" in text
 
 
 def _expressions(text: Text) -> Iterator[str]:
-    """Yield the calls in a string; those around variables have `_VALUE` instead of these."""
+    """Yield the expressions in a string; those around variables have `_VALUE` instead of these."""
     written = text.text
     if text.kind is TextKind.QUERY and "{{" not in written:
         yield written
     while "{{" in written:
         found = VARIABLE.findall(written)
-        yield from (expression_of(one) for _, one in found if "(" in one)
+        yield from (expression_of(one) for _, one in found if _is_checked(one))
         if not found:
             return
         written = VARIABLE.sub(rf"\1{_VALUE}", written)
@@ -58,27 +67,42 @@ def _expressions(text: Text) -> Iterator[str]:
 
 @lru_cache(maxsize=512)
 def _problems(expression: str) -> tuple[_Problem, ...]:
-    """Return the problems of the calls in an expression."""
+    """Return the problems of the calls and comparisons in an expression."""
     try:
         if not any(_has_constant(one) for one in _calls(parse(expression))):
             return ()
         found = _calls(parse(expression, with_spans=True))
-        return tuple(dict.fromkeys(each for one in found for each in _of_call(expression, one)))
+        return tuple(dict.fromkeys(each for one in found for each in _of_node(expression, one)))
     except QuerySyntaxError:
         return ()
 
 
 def _calls(tree: Tree) -> Iterator[Tree]:
+    """Yield the calls and comparisons in an expression."""
     pending = [tree]
     while pending:
         one = pending.pop()
         pending += trees(one)
-        if one["type"] == "function_expression":
+        if one["type"] in {"function_expression", "comparator"}:
             yield one
 
 
 def _has_constant(call: Tree) -> bool:
     return any(_is_constant(one) for one in trees(call))
+
+
+def _of_node(expression: str, node: Tree) -> Iterator[_Problem]:
+    if node["type"] == "function_expression":
+        yield from _of_call(expression, node)
+    elif node["value"] in {"eq", "ne"}:
+        left, right = trees(node)
+        for one, constant in ((left, right), (right, left)):
+            text = constant["value"] if _is_constant(constant) else None
+            if isinstance(text, str):
+                if escape := needless_escape(text):
+                    yield "KV309", escape, None
+                elif problem := _not_returned(one, text):
+                    yield "KV349", problem, None
 
 
 def _is_constant(tree: Tree) -> bool:
@@ -88,6 +112,7 @@ def _is_constant(tree: Tree) -> bool:
 def _of_call(expression: str, call: Tree) -> Iterator[_Problem]:
     name, parts = str(call["value"]), trees(call)
     values = tuple(one["value"] if _is_constant(one) else None for one in parts)
+    searched = values[1] if name in _SEARCHING and len(values) == 2 else None
     if problem := _wrong_order(name, values):
         first, second = (written_in(expression, one) for one in parts[:2])
         both = f"{first}, {second}"
@@ -96,6 +121,8 @@ def _of_call(expression: str, call: Tree) -> Iterator[_Problem]:
         yield *other, None
     elif meaning := _other_meaning(name, values):
         yield "KV351", meaning, None
+    elif isinstance(searched, str) and (never := _not_returned(parts[0], searched, is_part=True)):
+        yield "KV349", never, None
     elif all(one is None or isinstance(one, str | float | int) for one in values):
         error = _failure(name, values)
         if error:
@@ -175,6 +202,10 @@ _IN_LAYOUTS = re.compile(r"\d|Jan|Mon|PM|MST")
 def _other_meaning(name: str, values: _Values) -> str:
     """Return what a constant means that is valid, but not meant so; or ""."""
     first, second, third = (*values, None, None, None)[:3]
+    if name in _WITHOUT_ESCAPES:
+        found = (needless_escape(one) for one in values if isinstance(one, str))
+        if escape := next(filter(None, found), ""):
+            return escape
     if name in {"time_parse", "time_since"} and isinstance(first, str) and first:
         if not _IN_LAYOUTS.search(first):
             return (
@@ -201,6 +232,77 @@ def _other_meaning(name: str, values: _Values) -> str:
 
 
 _GROUP = re.compile(r"\\(\d)")
+_WITHOUT_ESCAPES = frozenset(
+    {
+        *("contains", "starts_with", "ends_with", "split", "join", "replace", "replace_all"),
+        *("trim", "trim_prefix", "trim_suffix", "equal_fold", "pattern_match"),
+    }
+)
+"""Functions of texts that are not regular expressions."""
+_SEARCHING = frozenset({"contains", "starts_with", "ends_with"})
+_EQUALITIES = frozenset(
+    {
+        *("Equal", "Equals", "NotEqual", "NotEquals", "In", "AnyIn", "AllIn"),
+        *("NotIn", "AnyNotIn", "AllNotIn"),
+    }
+)
+
+
+def _of_condition(node: Condition) -> Iterator[tuple[str, str]]:
+    """Yield that a value has an escape, or is one that a call in the key never returns."""
+    values = node.value if isinstance(node.value, list) else [node.value]
+    texts = [one for one in values if isinstance(one, str) and not is_open(one)]
+    whole = VARIABLE.fullmatch(node.key.strip()) if isinstance(node.key, str) else None
+    if whole is None or not texts or node.operator not in _EQUALITIES:
+        return
+    found = [needless_escape(one) for one in texts if not _OF_REGEXES.search(one.replace("\\", ""))]
+    if any(found):
+        yield "KV309", next(filter(None, found))
+    elif "(" in whole[2]:
+        try:
+            tree = parse(expression_of(whole[2]))
+        except QuerySyntaxError:
+            return
+        never = next(filter(None, (_not_returned(tree, one) for one in texts)), "")
+        if never:
+            yield "KV349", never
+
+
+def _not_returned(tree: Tree, text: str, *, is_part: bool = False) -> str:
+    """Return why no value or element of an expression is equal to a text; "" if one may be.
+
+    `is_part` is whether the text may also be a part of the value.
+    """
+    kind, parts = tree["type"], trees(tree)
+    if kind == "or_expression":
+        first, default = parts
+        is_default = default["type"] == "literal" and not matches(text, str(default["value"]))
+        is_never = is_default or _not_returned(default, text, is_part=is_part)
+        return _not_returned(first, text, is_part=is_part) if is_never else ""
+    if kind in {"pipe", "subexpression", "projection"}:
+        return _not_returned(parts[-1], text, is_part=is_part)
+    if kind in {"index_expression", "expref"}:
+        return _not_returned(parts[0], text, is_part=is_part)
+    name = str(tree["value"]) if kind == "function_expression" else ""
+    given = parts[1]["value"] if len(parts) > 1 and _is_constant(parts[1]) else None
+    if name in {"to_upper", "to_lower"}:
+        meant = text.upper() if name == "to_upper" else text.lower()
+        case = "upper" if name == "to_upper" else "lower"
+        why = f"`{name}` returns {case} case, never `{text}`: write `{meant}`"
+        return why if meant != text else ""
+    if name == "map" and parts:
+        return _not_returned(parts[0], text, is_part=is_part)
+    if name == "split" and isinstance(given, str) and given and given in text:
+        return f"no element of `split` contains `{given}`, as `{text}` does"
+    if name == "trim" and isinstance(given, str) and text.strip(given) != text and not is_part:
+        meant = text.strip(given)
+        return f"`trim` removes `{given}` at both ends, so it never returns `{text}`" + (
+            f": write `{meant}`" if meant else ""
+        )
+    if name == "truncate" and isinstance(given, int | float) and not has_wildcard(text):
+        why = f"`truncate` returns at most {given:g} characters, never `{text}`"
+        return why if len(text) > given and not is_part else ""
+    return ""
 
 
 def _is_word(text: str) -> bool:

@@ -12,6 +12,7 @@ from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node
 from kyvsim.cel.unparse import written
 from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression
+from kyvsim.linting.patterns import needless_escape
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic
 
@@ -548,6 +549,7 @@ def regex_meant(pattern: str, *, is_required: bool, is_name: bool) -> str:
 
 
 _PARTS = frozenset({"startsWith", "endsWith", "contains"})
+_COMPARING = frozenset({*_PARTS, *_SWAPPED, "@in"})
 _NAMES = re.compile(
     r".*\.(image|metadata\.\??(name|namespace))|request\.(name|namespace)|.*userInfo\.username"
 )
@@ -557,10 +559,17 @@ _ACCOUNT = "system:serviceaccount:"
 
 
 def impossible_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV240: a constant that a name never is; KV336: a constant in which the value is searched."""
+    """KV240: a constant that a name never is; KV309: one with an escape; KV336: a swapped one."""
     for one in policy.expressions:
         for node in one.nodes():
-            if not isinstance(node, Call) or node.function not in {*_PARTS, *_SWAPPED, "@in"}:
+            if not isinstance(node, Call) or node.function not in {*_COMPARING, "split", "replace"}:
+                continue
+            texts = [each.value for each in children(node) if isinstance(each, Literal)]
+            escapes = (needless_escape(each) for each in texts if isinstance(each, str))
+            if escape := next(filter(None, escapes), ""):
+                yield policy.warn("KV309", escape, one.path)
+                continue
+            if node.function not in _COMPARING:
                 continue
             code, problem = "KV240", _impossible(node, policy)
             searched = node.target

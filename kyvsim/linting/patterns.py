@@ -214,6 +214,22 @@ def _comparison_problems(text: str, field: str, atom: Comparison) -> Iterator[tu
         yield "KV309", problem, ""
 
 
+_NEEDLESS = re.compile(r"(?<![\\:])\\(?=[.*+?^$(){}|\[\]/@-])")
+_OF_WINDOWS = re.compile(r"\\\w|\\\\")
+"""What paths with backslashes and regular expressions contain."""
+
+
+def needless_escape(text: str) -> str:
+    """Return that a constant has a backslash before a sign, as regular expressions do, or ""."""
+    found = None if _OF_WINDOWS.search(text) else _NEEDLESS.search(text)
+    if found is None:
+        return ""
+    return (
+        f"there are no escapes here, so `{text}` contains a backslash before "
+        f"`{text[found.end()]}`: write `{_NEEDLESS.sub('', text)}`"
+    )
+
+
 def _name_problems(text: str, field: str, atom: Comparison) -> Iterator[tuple[str, str, str]]:
     """Yield names and images that no object has."""
     sign, operand = atom

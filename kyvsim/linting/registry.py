@@ -75,8 +75,10 @@ CHECKS: Final = (
     _rules(
         calls.call_problems,
         KV205=IMPOSSIBLE_CALL,
+        KV309='externalName: "!\\\\*.example.com"',
         KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
         KV339="key: \"{{ contains(request.object.spec.containers[].image, ':latest') }}\"",
+        KV349="value: Nodeport",
         KV351=_OTHER_MEANING,
     ),
     _rules(calls.unanchored_searches, KV360="matches('Cluster.*')"),
@@ -152,6 +154,7 @@ CHECKS: Final = (
     _expressions(
         cel_logic.impossible_texts,
         KV240='expression: "true"',
+        KV309='externalName: "!\\\\*.example.com"',
         KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
     ),
     _expressions(cel_logic.unreadable_texts, KV350='key: "{{ request.object.spec.ports.port }}"'),

@@ -27,6 +27,93 @@ def test_arguments_in_the_wrong_order(remarks, expression, codes):
 
 
 @pytest.mark.parametrize(
+    ("expression", "code", "text"),
+    [
+        (r"split(request.object.spec.nodeName, '\.')", "KV351", "write `.`"),
+        (r"starts_with(request.object.spec.nodeName, 'a\-')", "KV351", "write `a-`"),
+        (r"replace_all(request.object.spec.nodeName, '\+', '')", "KV351", "write `+`"),
+        (r"pattern_match('\*a', request.object.spec.nodeName)", "KV351", "write `*a`"),
+        (r"request.object.spec.volumes[?name == 'a\.b'] | length(@)", "KV309", "write `a.b`"),
+    ],
+)
+def test_escapes_where_there_are_none(remarks, expression, code, text):
+    ((found, _, message),) = remarks(call_problems, denies(expression))
+    assert found == code
+    assert message.startswith("there are no escapes here")
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        r"regex_match('a\.b', request.object.spec.nodeName)",
+        r"regex_replace_all('\+', request.object.spec.nodeName, '')",
+        r"contains(request.object.spec.hostname, 'C:\.ssh')",
+        r"contains(request.object.spec.hostname, '\\.\pipe')",
+        r"contains(request.object.spec.hostname, '\\')",
+    ],
+)
+def test_backslashes_that_are_meant(remarks, expression):
+    assert remarks(call_problems, denies(expression)) == []
+
+
+def compares(expression, value, operator="AnyIn"):
+    condition = {"key": f"{{{{ {expression} }}}}", "operator": operator, "value": value}
+    return {"validate": {"deny": {"conditions": {"any": [condition]}}}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (compares("to_lower(request.object.spec.hostname)", ["a", "B"]), "never `B`: write `b`"),
+        (compares("to_upper(request.object.spec.a || '') || 'x'", "b", "NotEquals"), "write `B`"),
+        (compares("request.object.spec.a | to_lower(@)", "A-*", "Equals"), "write `a-*`"),
+        (compares("split(request.object.spec.a, ';')", ["a;b"]), "contains `;`"),
+        (compares("split(request.object.spec.a, ';')[0]", "a;b", "Equals"), "contains `;`"),
+        (compares("request.object.spec.a[].to_lower(@)", ["A"]), "write `a`"),
+        (compares("map(&to_upper(name), request.object.spec.a)", ["a"]), "write `A`"),
+        (compares("trim(request.object.spec.a, '-')", "-a-", "Equals"), "write `a`"),
+        (compares("truncate(request.object.spec.a, `2`)", ["abc"]), "at most 2 characters"),
+        (denies("to_lower(request.object.spec.a) == 'A' && 'x'"), "write `a`"),
+        (denies("request.object.spec.a[?to_upper(name) != 'a'] | length(@)"), "write `A`"),
+        (denies("starts_with(to_upper(request.object.spec.a), 'a-')"), "write `A-`"),
+        (denies("contains(split(request.object.spec.a, ','), 'b,c')"), "contains `,`"),
+    ],
+)
+def test_constants_that_a_call_never_returns(remarks, rule, text):
+    ((code, _, message),) = remarks(call_problems, rule)
+    assert code == "KV349"
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        compares("to_lower(request.object.spec.a)", ["a", "1", "b-*"]),
+        compares("to_lower(request.object.spec.a) || 'B'", ["B"]),
+        compares("to_lower(request.object.spec.a)", "{{ request.object.spec.B }}"),
+        compares("split(request.object.spec.a, ';')", ["a", ""]),
+        compares("truncate(request.object.spec.a, `2`)", ["ab", "abc*"]),
+        compares("trim(request.object.spec.a, '-')", "a-b"),
+        compares("request.object.spec.a", ["A"]),
+        denies("ends_with(trim(request.object.spec.a, ' '), 'a ')"),
+        denies("equal_fold(to_lower(request.object.spec.a), 'A')"),
+    ],
+)
+def test_constants_that_a_call_may_return(remarks, rule):
+    assert remarks(call_problems, rule) == []
+
+
+def test_an_escape_in_the_value_of_a_condition(remarks):
+    ((code, path, message),) = remarks(
+        call_problems, compares("request.object.spec.a", [r"docker\.io/\*"])
+    )
+    assert (code, path.rpartition("/")[2]) == ("KV309", "value")
+    assert message.endswith("write `docker.io/*`")
+    assert remarks(call_problems, compares("request.object.spec.a", [r"^docker\.io/.*$"])) == []
+
+
+@pytest.mark.parametrize(
     "expression",
     [
         "contains(request.object.spec.containers[].image, ':latest')",

@@ -270,9 +270,13 @@ LABEL = "object.metadata.?labels[?'a'].orValue('')"
         ("object.?immutable.orValue('false') == 'true'", ["KV324"]),
         ("object.?immutable.orValue(false) == true", []),
         ("object.?data[?'a'].orValue('0') != '1'", []),
+        (rf"{LABEL}.contains('a\\.b')", ["KV309"]),
+        (rf"{LABEL}.split('\\+').size() > 1", ["KV309"]),
+        (rf"{LABEL} == '\\*'", ["KV309"]),
+        (rf"{LABEL}.matches('^a\\.b$')", []),
     ],
 )
 def test_constants_that_no_value_is(codes, expression, found):
-    wanted = {"KV240", "KV324", "KV336"}
+    wanted = {"KV240", "KV309", "KV324", "KV336"}
     evaluation = {"background": {"enabled": False}}
     assert [one for one in codes(expression, evaluation=evaluation) if one in wanted] == found
