@@ -82,6 +82,8 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         if pairs > _MOST_PAIRS:
             return
         yield from _same_or_empty(document, condition, operator)
+        for index, text in _patterns_in_list(condition, operator):
+            yield warn(document, "KV349", text, (*condition.path, "value", index))
         checks = (_constant, _never_equal, _one_string)
         found = chain.from_iterable(check(operator, key, value) for check in checks)
         for holds, why in () if is_open(value) else found:
@@ -109,6 +111,38 @@ def _same_or_empty(document: Document, one: Condition, operator: Operator) -> It
         text = f"a missing field is an error here, and not the empty string: write `{meant}`"
         changes = (change(document, ChangeKind.VALUE, path, f"{{{{ {meant} }}}}"),)
         yield warn(document, "KV356", text, path, fix=Fix("add the default", changes))
+
+
+_NEGATED = re.compile(r"!\s*[\w*].*")
+_FREE = re.compile(r"\b(?:annotations|args|command|data|message)\b")
+"""Fields that may have any text."""
+
+
+def _patterns_in_list(one: Condition, operator: Operator) -> Iterator[tuple[int, str]]:
+    """Yield the items of a list that are ranges or operators, which only patterns have.
+
+    upstream: pkg/engine/variables/operator/anyin.go, where a range is the whole value
+    """
+    items = one.value if isinstance(one.value, list) and operator.name.endswith("In") else []
+    negated = "Not" in operator.name
+    number_beside = any(isinstance(each, int) or str(each).isdecimal() for each in items)
+    for index, item in enumerate(items):
+        if not isinstance(item, str) or _FREE.search(str(one.key)):
+            continue
+        ends = range_ends(item)
+        if sign := _COMPARISON.fullmatch(item):
+            _, order_sign, equals, rest = sign.groups()
+            is_greater, or_equal = (order_sign == ">") != negated, bool(equals) != negated
+            meant = f"{'Greater' if is_greater else 'Less'}Than{'OrEquals' * or_equal}"
+            yield index, f"`{item}` is text in a list: write a condition `{meant}` with `{rest}`"
+        elif _NEGATED.fullmatch(item):
+            name = operator.name
+            opposite = name.replace("Not", "") if negated else f"{name.removesuffix('In')}NotIn"
+            text = f"`{item}` is text in a list, as `!` is for patterns: write `{opposite}`"
+            yield index, f"{text} with `{item[1:].strip()}`"
+        elif ends and number_beside and (order(ends.first, ends.last) or 0) < 0:
+            text = f"`{item}` is text in a list: write a condition with `value: {item}` for a range"
+            yield index, text
 
 
 def _nodes(policy: Policy, kind: type[_Node]) -> Iterator[_Node]:
@@ -150,6 +184,9 @@ _LABEL = re.compile(
     r"request\.(?:object|oldObject)\.metadata\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^']*')?"""
 )
+_OF_LABELS = re.compile(
+    r"""request\.(?:object|oldObject)\.metadata\.labels\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^',|]*')?"""
+)
 _OPTIONAL = re.compile(
     r"(?:request\.(?:object|oldObject)|element|target)\.metadata\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")"""
@@ -181,10 +218,16 @@ def list_hint(operator: Operator) -> str:
 def _one_string(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
     """Yield that a name, which has no commas, is compared with several in one string."""
     is_name = isinstance(key, str) and "{{" in key and _is_string(key)
-    if is_name and isinstance(value, str) and "," in value:
-        found = {operator.holds(one, value) for one in ("", "x", *value.split(","))}
-        if len(found) == 1:
-            yield found.pop(), "a string with commas is one value (write a list)"
+    is_label = isinstance(key, str) and _OF_LABELS.fullmatch(_expression(key)) is not None
+    text = value if isinstance(value, str) else ""
+    for sign, what in (("|", "`|`"), (",", "commas")):
+        if sign in text and (is_name or (is_label and sign == "|")):
+            parts = [one.strip() for one in text.split(sign)]
+            found = {operator.holds(one, value) for one in ("", "x", *parts)}
+            if len(found) == 1:
+                instead = _INSTEAD.get(operator.name)
+                how = f"write a list{f', with `{instead}`' if instead else ''}"
+                yield found.pop(), f"a string with {what} is one value ({how})"
 
 
 def _never_equal(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:

@@ -746,8 +746,9 @@ def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
         if isinstance(value, int | float):
             return f"{text}: compare its length, `length(…)`"
         return f"{text}, and the value is not{list_hint(operator)}"
-    if isinstance(value, list) and len(value) == 1 and {one.scalar for one in found} == {NUMERIC}:
-        return f"{text}, and a range is not an item of a list: write `value: {value[0]}`"
+    if isinstance(value, list) and {one.scalar for one in found} == {NUMERIC}:
+        how = f"`value: {value[0]}`" if len(value) == 1 else "a condition for each"
+        return f"{text}, and a range is not an item of a list: write {how}"
     if isinstance(value, str) and all(one == _BOOLEAN for one in found):
         return f"{text} (write `{value}` without quotes)"
     return text

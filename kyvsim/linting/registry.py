@@ -67,6 +67,7 @@ CHECKS: Final = (
     _rules(
         expressions.constant_conditions,
         KV222="key: request.object.metadata.name",
+        KV349="value: Nodeport",
         KV356='key: "{{ request.object.metadata.labels.team }}"',
     ),
     _rules(requests.optional_fields, KV373='key: "{{ request.object.spec.hostNetwork }}"'),
@@ -365,6 +366,7 @@ CHECKS: Final = (
     _files(
         lambda given: expressions.constant_exceptions(given.exceptions),
         KV222="key: request.object.metadata.name",
+        KV349="value: Nodeport",
         KV356='key: "{{ request.object.metadata.labels.team }}"',
     ),
     _rules(lookups.unknown_names, KV328='key: "{{ request.object.spec.tpye }}"'),

@@ -475,3 +475,62 @@ def test_variables_as_keys_without_quotes(remarks, text, reported):
     loop = {"list": "request.object.spec.containers", "deny": {"conditions": {"any": [condition]}}}
     found = remarks(unquoted_keys, {"validate": {"message": "m", "foreach": [loop]}})
     assert [code for code, _, _ in found] == ["KV305"] * reported
+
+
+# patterns in lists
+
+
+def compares(key, operator, value):
+    condition = {"key": f"{{{{ {key} }}}}", "operator": operator, "value": value}
+    return {"validate": {"deny": {"conditions": {"any": [condition]}}}}
+
+
+LABEL = "request.object.metadata.labels.tier || ''"
+
+
+@pytest.mark.parametrize(
+    ("rule", "index", "text"),
+    [
+        (compares("element.weight", "AnyIn", [0, "10-20"]), 1, "write a condition with `value: 10"),
+        (compares("element.weight", "AllNotIn", ["10-20", "30"]), 0, "text in a list"),
+        (compares("element.weight", "AnyIn", ["<=3"]), 0, "`LessThanOrEquals` with `3`"),
+        (compares("element.weight", "AnyNotIn", ["<=3"]), 0, "`GreaterThan` with `3`"),
+        (compares("element.weight", "NotIn", ["> 3", "a"]), 0, "`LessThanOrEquals` with `3`"),
+        (compares("element.class", "AnyIn", ["a", "!b"]), 1, "write `AnyNotIn` with `b`"),
+        (compares(LABEL, "AllNotIn", ["!b*"]), 0, "write `AllIn` with `b*`"),
+    ],
+)
+def test_a_pattern_as_an_item_of_a_list(remarks, rule, index, text):
+    ((code, path, message),) = remarks(constant_conditions, rule)
+    assert (code, path.rpartition("/value/")[2]) == ("KV349", str(index))
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        compares("element.weight", "AnyIn", "10-20"),
+        compares("element.weight", "AnyIn", [10, 20]),
+        compares(LABEL, "AnyIn", ["2023-2024", "a"]),
+        compares("element.class", "AnyIn", ["a*", "b-c"]),
+        compares("request.object.metadata.annotations.limit", "AnyIn", ["<3", "!b"]),
+    ],
+)
+def test_items_that_are_values(remarks, rule):
+    assert remarks(constant_conditions, rule) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "found"),
+    [
+        (LABEL, "gold | silver", ["KV222"]),
+        ("request.object.metadata.name", "web|api", ["KV222"]),
+        ("request.object.metadata.name", "web, api", ["KV222"]),
+        (LABEL, "gold", []),
+        ("request.object.metadata.labels.tier || 'a|b'", "a|b", []),
+        ("request.object.metadata.annotations.tier", "gold | silver", []),
+    ],
+)
+def test_several_values_in_one_string(remarks, key, value, found):
+    rule = compares(key, "Equals", value)
+    assert [code for code, _, _ in remarks(constant_conditions, rule)] == found
