@@ -217,6 +217,13 @@ def _shown(path: FieldPath) -> str:
 
 _REMEDIES: Final = (
     (
+        r'is forbidden: User "system:serviceaccount:[^:"]+:kyverno-(\S+-controller)" cannot (\w+)',
+        (
+            "grant the permission ({1}) with a ClusterRole that has the label "
+            '`rbac.kyverno.io/aggregate-to-{0}: "true"`'
+        ),
+    ),
+    (
         r"no such key: ([A-Za-z_]\w*)$",
         "there is no `{0}`: test it with `has()`, or read `.?{0}.orValue(…)`",
     ),

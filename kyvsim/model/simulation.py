@@ -294,6 +294,8 @@ class Unevaluated(NamedTuple):
     message: str
     in_message: bool = False
     """Whether the rule failed, and only its message cannot be rendered."""
+    note: str = ""
+    """What its lookups did not find."""
 
 
 class TimelineEvent(NamedTuple):

@@ -147,7 +147,7 @@ class CleanupController:
             listener((response,))
         policy = response.policy.key
         failed = (one for one in response.results if one.status is RuleStatus.ERROR)
-        errors = dict.fromkeys(Unevaluated(policy, one.message) for one in failed)
+        errors = dict.fromkeys(Unevaluated(policy, one.message, note=one.note) for one in failed)
         if errors:
             self._sim.timeline.record(
                 _CLEANUP_ACTOR,

@@ -1,8 +1,9 @@
 """Run a scenario: its steps and expectations, on its own simulated cluster."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.objects import (
@@ -651,9 +652,18 @@ def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> Iterator[Diagnosti
     sim.scheduler.advance(NOTICE)
 
 
+_UNKNOWN_KIND: Final = re.compile(r"GVR for kinds? ([^\s,]+)")
+
+
 def _refusal(document: Document, message: str) -> Diagnostic:
     key = object_key(document.data)
     text = f"the cluster rejected {key.kind} `{key.name}`: {' '.join(message.split())}"
+    unknown = _UNKNOWN_KIND.search(message)
+    if unknown:
+        text += (
+            f"; the cluster does not serve {unknown[1]}: check its group and version, or create "
+            "its CustomResourceDefinition before, with --object"
+        )
     return error_in(document, "KV052", text)
 
 

@@ -13,7 +13,7 @@ from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.cel.kyverno.lookups import GlobalContextAccess, HttpAccess, ResourceAccess
 from kyvsim.engine.context.cluster_api import allows
-from kyvsim.engine.context.json_context import MISSING_INPUT, SKIPPED
+from kyvsim.engine.context.json_context import MISSING_INPUT, SKIPPED, not_stored
 from kyvsim.engine.context.loaders.global_reference import (
     given_data,
     global_data,
@@ -80,7 +80,9 @@ def resource_access(
     return ResourceAccess(get, listed, namespace)
 
 
-def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> ResourceAccess:
+def live_access(
+    cluster: ClusterView, account: UserInfo, namespace: str, hints: list[str]
+) -> ResourceAccess:
     """Return the value of `resource` in a cluster: the objects that the account may read.
 
     A served kind has objects, or none; other kinds without objects are unknown to upstream's fake
@@ -105,7 +107,10 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
 
     def get(api_version: str, resource: str, within: str, name: str) -> KubernetesObject | None:
         kind = kind_for("get", api_version, resource, (within, name))
-        return cluster.get(api_version, kind, within, name)
+        found = cluster.get(api_version, kind, within, name)
+        if found is None:
+            hints.append(not_stored(f"{kind} {'/'.join(filter(None, (within, name)))}"))
+        return found
 
     def listed(
         api_version: str, resource: str, within: str, wanted: Mapping[str, str]
@@ -196,12 +201,13 @@ def global_access(
             hints.append(no_objects(name))
         if found is not SKIPPED:
             return with_floats(found)
-        if external.account is None:
-            hints.append(
-                f"{MISSING_INPUT}there is no data for the GlobalContextEntry {name}, so it is "
-                "null: add it and its objects to the resources, or its data to the values file: "
-                f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
-            )
+        hints.append(
+            not_stored(f"GlobalContextEntry {name}")
+            if external.account
+            else f"{MISSING_INPUT}there is no data for the GlobalContextEntry {name}, so it is "
+            "null: add it and its objects to the resources, or its data to the values file: "
+            f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
+        )
         return None
 
     return GlobalContextAccess(data_of)

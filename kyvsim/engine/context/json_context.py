@@ -125,6 +125,11 @@ MISSING_INPUT: Final = "missing input: "
 """Begins the hint, in the note of a result, that an input was not given, in every format."""
 
 
+def not_stored(what: str) -> str:
+    """Return the hint that an object is not in a simulated cluster."""
+    return f"there is no {what}: create it before the request, such as with --object"
+
+
 class JSONContext:
     """Top-level names of one evaluation. Layers share entries, but not the data that they write.
 

@@ -124,7 +124,7 @@ class RequestValues:
                 evaluation.scope.external, namespace, system.release
             ),
             "globalContext": lambda evaluation: global_access(
-                evaluation.scope.external, system, _hints(evaluation), namespace
+                evaluation.scope.external, system, evaluation.scope.hints, namespace
             ),
         }
         self._plan: tuple[list[object], list[tuple[int, _Source]], dict[str, int]] | None = None
@@ -166,17 +166,13 @@ class RequestValues:
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
     external = evaluation.scope.external
     if external.account is not None:
-        return live_access(external.cluster, external.account, policy_namespace)
+        return live_access(
+            external.cluster, external.account, policy_namespace, evaluation.scope.hints
+        )
     clusters = (
         (external.cluster,) if external.context is None else (external.context, external.cluster)
     )
-    return resource_access(clusters, policy_namespace, _hints(evaluation))
-
-
-def _hints(evaluation: Evaluation) -> list[str]:
-    """Return the list that records missing objects; a cluster has all its objects."""
-    scope = evaluation.scope
-    return scope.hints if scope.external.account is None else []
+    return resource_access(clusters, policy_namespace, evaluation.scope.hints)
 
 
 def namespace_object(evaluation: Evaluation, name: str) -> Json:
@@ -222,7 +218,7 @@ _SOURCES: Mapping[str, _Source] = {
         "allowedValues": [value for one in evaluation.exceptions for value in one.values],
     },
     "image": lambda evaluation: (
-        image_access(evaluation.scope.external.images, _hints(evaluation))
+        image_access(evaluation.scope.external.images, evaluation.scope.hints)
         if evaluation.scope.external.account is None
         else registry_access()
     ),

@@ -385,7 +385,7 @@ def unevaluated(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:
     for response in responses:
         for one in response.results:
             if one.status is RuleStatus.ERROR:
-                yield Unevaluated(_name(response.policy, one.rule), one.message)
+                yield Unevaluated(_name(response.policy, one.rule), one.message, note=one.note)
 
 
 def _lost_messages(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:

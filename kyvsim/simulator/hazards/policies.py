@@ -183,7 +183,7 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
     for (rules, message), event in first.items():
         end = "Kyverno counts this as done and does not retry"
         end = "the UpdateRequest is dropped after five attempts" if event.given_up else end
-        hint = _WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL
+        hint = remedy_for(message) or (_WITH_RULES if in_cel.isdisjoint(rules) else _IN_CEL)
         text = f"the rule has no effect: {message}; {end}; {hint}"
         yield facts.hazard("KH025", text, policies=rules, events=[event.number])
 
@@ -221,12 +221,14 @@ def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
             for event in events
         )
         text = f"the result of the rule is an error, not a failure: {one.message}"
+        if "values file" in one.message:
+            text += " (only `kyvsim apply` and `test` read a values file)"
         unknown = is_limit_of_kyvsim(one.message)
         if unknown:
             ends["the result in a cluster is unknown"] = None
         yield facts.hazard(
             "KH027",
-            "; ".join(filter(None, (text, remedy_for(one.message), *ends))),
+            "; ".join(filter(None, (text, one.note or remedy_for(one.message), *ends))),
             level=HazardLevel.ERROR
             if unknown or {_LET_IN, _KEPT} & {*ends}
             else HazardLevel.WARNING,

@@ -8,7 +8,7 @@ import yaml
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.apply import render_document
 from kyvsim.api.inputs import AS_GIVEN
-from kyvsim.engine.missing_input import DEFAULTED
+from kyvsim.engine.missing_input import DEFAULTED, remedy_for
 from kyvsim.equivalence.objects import KindName, smallest
 from kyvsim.kubernetes.defaults import with_defaults
 from kyvsim.kubernetes.discovery import every_kind, preferred_version
@@ -276,6 +276,15 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
     result = result_for(policy)
     assert result.status.value == status
     assert remedy in result.note
+
+
+def test_a_missing_permission_names_the_role_that_grants_it():
+    error = (
+        'secrets "a" is forbidden: User '
+        '"system:serviceaccount:kyverno:kyverno-background-controller" cannot get resource '
+        '"secrets" in API group "" in the namespace "default"'
+    )
+    assert remedy_for(error).endswith('aggregate-to-background-controller: "true"`')
 
 
 def foreach(patch, loop="list: request.object.spec.volumes"):

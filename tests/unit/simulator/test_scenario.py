@@ -236,6 +236,13 @@ def test_policies_that_the_cluster_refuses_are_told_by_their_file(tmp_path):
     assert "KV052" not in [one.code for one in done.diagnostics]
 
 
+def test_a_policy_for_a_kind_that_the_cluster_does_not_serve_says_so(tmp_path):
+    (tmp_path / "p.yaml").write_text(GUARD.replace("[Secret]", "[batch/v1beta1/CronJob]"))
+    done = simulate(SimulateInputs((str(tmp_path / "p.yaml"),)))
+    (refused,) = (one.message for one in done.diagnostics if one.code == "KV052")
+    assert "the cluster does not serve batch/v1beta1/CronJob: check its group" in refused
+
+
 @pytest.mark.parametrize(
     ("resource", "refusals"),
     [

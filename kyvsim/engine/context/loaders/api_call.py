@@ -20,6 +20,7 @@ from kyvsim.engine.context.json_context import (
     SKIPPED,
     EntryLoader,
     JSONContext,
+    not_stored,
 )
 from kyvsim.engine.context.restrictions import path_problem, service_problem
 from kyvsim.jmespath import (
@@ -167,9 +168,11 @@ def _from_cluster(
         if isinstance(error, NotThereError):
             missing = error.missing
             namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
+            what = f"{missing.kind} {missing.name} of context entry `{entry.name}`"
             scope.hints.append(
-                f"{MISSING_INPUT}{missing.kind} {missing.name} of context entry `{entry.name}` is "
-                "not among the resources: add it: "
+                not_stored(what)
+                if scope.external.account
+                else f"{MISSING_INPUT}{what} is not among the resources: add it: "
                 f"{{apiVersion: {missing.api_version}, kind: {missing.kind}, "
                 f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
             )

@@ -8,6 +8,7 @@ from kyvsim.engine.context.json_context import (
     SKIPPED,
     EntryLoader,
     JSONContext,
+    not_stored,
 )
 from kyvsim.jmespath import QueryError, System, compile_template
 from kyvsim.kubernetes.objects import metadata
@@ -50,8 +51,11 @@ def compile_entry(entry: ConfigMapEntry, system: System) -> EntryLoader:
         found = scope.external.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
             # Without a cluster the entry is undefined, as in upstream.
+            what = f"ConfigMap {namespace}/{wanted['name']} of context entry `{name}`"
             scope.hints.append(
-                f"{MISSING_INPUT}ConfigMap {namespace}/{wanted['name']} of context entry `{name}` "
+                not_stored(what)
+                if scope.external.account
+                else f"{MISSING_INPUT}{what} "
                 "is not among the resources: add it: {apiVersion: v1, kind: ConfigMap, metadata: "
                 f'{{name: "{wanted["name"]}", namespace: "{namespace}"}}, data: {{}}}}; '
                 f"or {_value(name)}"

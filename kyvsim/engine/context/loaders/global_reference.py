@@ -14,6 +14,7 @@ from kyvsim.engine.context.json_context import (
     SKIPPED,
     EntryLoader,
     JSONContext,
+    not_stored,
 )
 from kyvsim.engine.context.restrictions import service_problem
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
@@ -48,7 +49,11 @@ def compile_entry(entry: GlobalReferenceEntry, system: System) -> EntryLoader:
                 return SKIPPED
             found = global_data(key, rest.split(".")[0], external, system)
             if found is SKIPPED:
-                scope.hints.append(_missing(name, filled["name"], _entries(external)))
+                scope.hints.append(
+                    not_stored(f"GlobalContextEntry {key} of context entry `{name}`")
+                    if external.account
+                    else _missing(name, filled["name"], _entries(external))
+                )
             elif lacks_objects(found, key, external):
                 scope.hints.append(no_objects(key))
             return _queried(found, key, filled["jmesPath"], name, system)

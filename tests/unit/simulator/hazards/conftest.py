@@ -10,7 +10,7 @@ from kyvsim.model.simulation import Scenario, ScenarioSettings, ScenarioStep, Ve
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.scenario import play
 
-INCOMPLETE = re.compile(r"``|\(\)|: *[;:,.]|; *[;,]|  |[:;,] *$|^ *[:;,]|\bNone\b")
+INCOMPLETE = re.compile(r"``|(?<!\w)\(\)|: *[;:,.]|; *[;,]|  |[:;,] *$|^ *[:;,]|\bNone\b")
 """What a text has in which something was left empty."""
 
 

@@ -282,6 +282,38 @@ def test_a_rule_that_only_a_cluster_can_evaluate_is_an_error_though_it_denies(
     assert simulation.events[hazard.events[0]].outcome == "denied"
 
 
+def with_context(entry):
+    condition = {"key": "{{ x.metadata.name }}", "operator": "Equals", "value": "x"}
+    deny = {"conditions": {"all": [condition]}}
+    context = [{"name": "x", **entry}]
+    body = {"deny": deny, "message": "no", "failureAction": "Enforce"}
+    return {"context": context, "validate": body}
+
+
+@pytest.mark.parametrize(
+    ("entry", "missing"),
+    [
+        ({"configMap": {"name": "roles", "namespace": "b"}}, "ConfigMap b/roles of context"),
+        ({"globalReference": {"name": "g"}}, "GlobalContextEntry g of context"),
+        ({"apiCall": {"urlPath": "/api/v1/namespaces/b"}}, "Namespace b of context"),
+    ],
+)
+def test_an_error_of_a_lookup_names_the_object_that_the_cluster_lacks(
+    run, cluster_policy, pod, entry, missing
+):
+    simulation = run([cluster_policy("look", with_context(entry))], pod())
+    (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
+    assert f"there is no {missing} entry `x`: create it before the request" in hazard.message
+    assert "check its spelling" not in hazard.message
+
+
+def test_an_error_of_a_registry_says_which_commands_know_its_data(run, cluster_policy, pod):
+    entry = {"imageRegistry": {"reference": "ghcr.io/a/b:1"}}
+    simulation = run([cluster_policy("look", with_context(entry))], pod())
+    (hazard,) = (one for one in simulation.hazards if one.code == "KH027")
+    assert "(only `kyvsim apply` and `test` read a values file)" in hazard.message
+
+
 def test_a_rule_that_fails_is_no_error(hazards, cluster_policy, pod):
     failing = cluster_policy("look", checking("Audit", "x"))
     assert not only(
