@@ -11,13 +11,12 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Path, metadata
-from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.linting.cel_policy import CelPolicy, is_name
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.anchors import ADDITION, EQUALITY, EXISTENCE
-from kyvsim.policy.autogen import blocker_of, contains_pod
+from kyvsim.policy.autogen import ANNOTATION, blocker_of, contains_pod
 from kyvsim.policy.images import AttestorSet
 from kyvsim.policy.rule import Generate
 from kyvsim.policy.tree import Condition, Deny, Pattern, PatternEntry, PatternLeaf, PatternMap

@@ -14,12 +14,13 @@ from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import required_problems
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
-from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
+from kyvsim.languages.classic.autogen import POD_CONTROLLERS
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.anchors import ADDITION, NEGATION, parse_anchor
+from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.policy.images import Attestation, ImageVerification
 from kyvsim.policy.nodes import Node
 from kyvsim.policy.read import read_pattern

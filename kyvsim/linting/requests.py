@@ -9,7 +9,7 @@ from kyvsim.kubernetes.discovery import NO_KINDS, parse_kind_selector
 from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import Path, contains_text
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules
+from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_fields import is_optional
 from kyvsim.linting.documents import lifetime_problems
@@ -20,6 +20,7 @@ from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.anchors import NEGATION
+from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.policy.rule import (
     Clone,
     CloneList,

@@ -12,14 +12,14 @@ from kyvsim.engine.match import criteria_of
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Path, found_at, without
 from kyvsim.kubernetes.wildcard import covers
-from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS, compute_rules
+from kyvsim.languages.classic.autogen import POD_CONTROLLERS, compute_rules
 from kyvsim.languages.classic.validation.match_blocks import check_empty_match
 from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.linting.matching import filters_apart
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.autogen import blocker_of
+from kyvsim.policy.autogen import ANNOTATION, blocker_of
 from kyvsim.policy.rule import ForEachValidation
 from kyvsim.policy.tree import (
     Deny,

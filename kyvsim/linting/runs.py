@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
-from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
+from kyvsim.languages.classic.autogen import POD_CONTROLLERS
 from kyvsim.linting.references import (
     broken_conditions,
     known_kinds,
@@ -28,6 +28,7 @@ from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
+from kyvsim.policy.autogen import ANNOTATION
 
 
 class CheckSubject(StrEnum):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import Json, KubernetesObject
-from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
+from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.migrate.context import ConversionContext, NotConvertible, Scope, free_name
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
 from kyvsim.migrate.matching import Matching, namespaces_test
@@ -15,6 +15,7 @@ from kyvsim.migrate.values import Expr, field_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.model.policy import FailureAction, Override, Policy, PolicyFacts, Rule
 from kyvsim.model.source import Document
+from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.policy.images import ImageVerification
 from kyvsim.policy.rule import FailureOverride, RuleNode, Validate
 from kyvsim.schema.kinds import CEL_GROUP, written_schema

@@ -17,6 +17,8 @@ from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.policy.rule import RuleNode, body_paths
 
+ANNOTATION: Final = "pod-policies.kyverno.io/autogen-controllers"
+"""The annotation of a policy that names the controllers, or `none`."""
 CRON_JOB: Final = "CronJob"
 CONTROLLERS: Final[Mapping[str, str]] = {
     "DaemonSet": "apps/v1/DaemonSet",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kyvsim.languages.classic.rule_type import derived_rule
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.autogen import (
+    ANNOTATION,
     CONTROLLERS,
     CRON_JOB,
     JOB_TEMPLATE,
@@ -27,7 +28,6 @@ from kyvsim.policy.autogen import (
 from kyvsim.policy.rule import PolicyNode
 from kyvsim.policy.tree import MatchBlock
 
-ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
 POD_CONTROLLERS = frozenset({CRON_JOB, *CONTROLLERS})
 _PREFIX = "autogen-"
 

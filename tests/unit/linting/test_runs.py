@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.linting.runs import SEVERITY, meaningless_annotations
+from kyvsim.policy.autogen import ANNOTATION
 
 
 def give(policy):
