@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.explain import Recorder, explanation_of
+from kyvsim.kubernetes.objects import text_field
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind, deciding
 from kyvsim.model.result import EngineResponse, ReportedReason
 from kyvsim.model.tracing import Tracer
@@ -12,6 +13,8 @@ from kyvsim.report.results import title
 
 KIND_CRITERIA = frozenset({"kinds", "resources", "apiGroups", "apiVersions"})
 """The criteria that select kinds."""
+_UNMATCHED = frozenset({StepKind.CRITERION, StepKind.LOOP, StepKind.BODY, StepKind.CONCERN})
+"""Steps that decide that a rule does not match, or has no result."""
 
 
 def mismatches(
@@ -38,26 +41,35 @@ def first_reason(
 ) -> ReportedReason | None:
     """Return why the first rule does not match an object of its kind; None if there is none.
 
-    With `skips`, it is why the first one is skipped.
+    If all of them are of another version, or of resources of another name, it is why the first one
+    is. With `skips`, it is why the first one is skipped.
 
     Policies are compiled with a tracer, and evaluated on objects until a rule is found.
     """
     recorder = Recorder()
     policies = compile_traced(recorder)
+    other_kind: ReportedReason | None = None
     for response in evaluate_all(policies):
         found = explanation_of(response, recorder.taken(), policies)
         for rule in found.rules:
             path = deciding(rule.steps)
             last = path[-1].kind if path else None
-            is_other = last is StepKind.CRITERION and path[-1].name not in KIND_CRITERIA
-            ended = (is_other and not rule.applied) or last is StepKind.LOOP
+            is_of_kind = last is not StepKind.CRITERION or path[-1].name not in KIND_CRITERIA
+            ended = last in _UNMATCHED and is_of_kind and not rule.results
             # Exceptions skip rules on purpose.
             skipped = bool(rule.results) and not any(one.exceptions for one in rule.results)
-            if skipped if skips else ended:
-                reason = _reason(rule, found)
-                about = f"`{rule_name(rule)}` on {title(response.trigger)}"
-                texts = (one.own or one.message for one in rule.results[:1])
-                # CEL policies have no message of their own for it.
-                parts = [about, *(text for text in texts if text != "skip"), reason.text]
-                return reason._replace(text=": ".join(parts))
-    return None
+            decides = skipped if skips else ended
+            kinds = rule.rule.facts.kinds
+            meets = kinds is None or text_field(response.trigger, "kind") in kinds
+            if not decides and (other_kind or not meets):
+                continue
+            reason = _reason(rule, found)
+            about = f"`{rule_name(rule)}` on {title(response.trigger)}"
+            texts = (one.own or one.message for one in rule.results[:1])
+            # CEL policies have no message of their own for it.
+            parts = [about, *(text for text in texts if text != "skip"), reason.text]
+            reason = reason._replace(text=": ".join(parts))
+            if decides:
+                return reason
+            other_kind = reason
+    return None if skips else other_kind

@@ -492,6 +492,8 @@ def _passed(text: str, *, alone: bool) -> tuple[str, str]:
         return problem, "" if has_wildcard(sent_to) else sent_to
     served = served_versions(group, kind)
     if served and version not in served and f"{group}/{version}" in REMOVED_VERSIONS:
-        meant = f"{group}/{served[0]}/{kind}"
+        # Of autoscaling/v2beta2, the successor is v2.
+        later = next((one for one in served if version.startswith(one)), served[0])
+        meant = f"{group}/{later}/{kind}"
         return f"no request has the version of `{text}`, which was removed: write `{meant}`", ""
     return "", ""

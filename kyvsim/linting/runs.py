@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
@@ -23,7 +24,15 @@ from kyvsim.linting.references import (
 )
 from kyvsim.linting.suites import TestInputs
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.policy import SEVERITIES, Binding, CelException, Policy, PolicyException, Rule
+from kyvsim.model.policy import (
+    SEVERITIES,
+    Binding,
+    CelException,
+    Policy,
+    PolicyException,
+    Rule,
+    underived,
+)
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Location
@@ -275,6 +284,8 @@ def nothing_matched(
         )
     else:
         text = f"{text}: the {all_of_them} match {_kinds(rules)}, but the input has {listed(there)}"
+        why_not = (underived(policy, one) for policy in given.policies for one in sorted(there))
+        text = "; ".join((text, *islice(filter(None, why_not), 1)))
     yield warn(policy.document, "KV070", text, (*rule.path, "match"))
 
 

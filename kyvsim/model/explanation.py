@@ -159,13 +159,12 @@ def deciding(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps from a section of a rule to the decisive one; () if there is none.
 
     Evaluation stops as soon as the result is known, so it is the last step with the answer of its
-    parent. In the body, no single step decides a pass, and a list without elements decides that
-    there is no result.
+    parent. In the body, no single step decides a pass; the body, or a list without elements in it,
+    decides that there is no result.
     """
     if steps and steps[-1].kind is StepKind.BODY and _answer(steps[-1]) is None:
         loops = [one for one in steps[-1].steps if one.kind is StepKind.LOOP]
-        if loops:
-            return (steps[-1], loops[-1])
+        return (steps[-1], loops[-1]) if loops else (steps[-1],)
     last = next((one for one in reversed(steps) if _answer(one) is not None), None)
     if last is None:
         return ()

@@ -9,6 +9,7 @@ from kyvsim.kubernetes.objects import Json, JsonMap, KubernetesObject, Path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document
+from kyvsim.policy.autogen import ANNOTATION, CONTROLLERS, CRON_JOB, blocker_of
 from kyvsim.policy.rule import NO_POLICY, NO_RULE, PolicyNode, RuleNode
 from kyvsim.policy.tree import Conditions, MatchBlock, NamedExpression, PodSecurityExclusion
 
@@ -207,6 +208,25 @@ class Policy(NamedTuple):
     def scored(self) -> bool:
         """Whether failures count as failures; if the annotation is "false", they are warnings."""
         return self.annotations.get("policies.kyverno.io/scored") != "false"
+
+
+def underived(policy: Policy, kind: str) -> str:
+    """Return why autogen derives no rule of a policy for a kind of Pod controllers, or "".
+
+    "" for other kinds, and for policies without rules for Pods.
+    """
+    of_pods = any("Pod" in (rule.facts.kinds or ()) for rule in policy.rules)
+    if not (policy.facts.has_rules and of_pods and kind in {*CONTROLLERS, CRON_JOB}):
+        return ""
+    why = ""
+    named = policy.annotations.get(ANNOTATION)
+    if named is not None and kind not in str(named).split(","):
+        why = f"its annotation `{ANNOTATION}` is `{named}`"
+    for rule in policy.rules:
+        blocker = blocker_of(rule.tree)
+        if blocker:
+            why = f"rule `{rule.name}` prevents that: {blocker}"
+    return f"autogen derives no rules of `{policy.key}` for {kind}s, since {why}" if why else ""
 
 
 PolicyReader: TypeAlias = Callable[[Json, Document], tuple[Policy, tuple[Diagnostic, ...]]]

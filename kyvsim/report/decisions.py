@@ -12,6 +12,7 @@ from kyvsim.model.explanation import (
     deciding,
     places,
 )
+from kyvsim.model.policy import underived
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import resource_place, sentence
@@ -50,6 +51,8 @@ def decision(
     place, seen_at = places(path)
     inner = (step for step in last.steps if step.kind in _COMPARED and step.answer is None)
     remedy = _remedy(last, explanation.response.request, in_test=in_test)
+    if last.name == "kinds":
+        remedy = underived(rule.policy, object_key(explanation.response.trigger).kind)
     text = "; ".join(filter(None, (sentence(named), *map(str.strip, map(sentence, inner)), remedy)))
     return DecisionText(text, place or rule.place, seen_at or object_place)
 

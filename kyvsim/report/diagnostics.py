@@ -245,6 +245,7 @@ _UNLABELED = frozenset(
     {
         *(StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY, StepKind.INDEX),
         *(StepKind.PATTERN, StepKind.CRITERION, StepKind.EXPRESSION, StepKind.FILTER),
+        StepKind.CONCERN,
     }
 )
 

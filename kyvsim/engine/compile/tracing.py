@@ -12,7 +12,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.tracing import Outcomes, PointKind, TraceContext, trace_step, traced, with_answer
+from kyvsim.model.tracing import Outcomes, PointKind, TraceContext, trace_step, traced
 
 _Given = ParamSpec("_Given")
 _Argument = TypeVar("_Argument")
@@ -46,8 +46,8 @@ def traced_rule(
 
     concerns = compiled.concerns
     if concerns is not None:
-        step = Step(StepKind.CONCERN, "any field that the rule reads")
-        concerns = traced(at_body, concerns, step, with_answer)
+        subject = "images that the rule selects" if field == ("verifyImages",) else "the object"
+        concerns = traced(at_body, concerns, Step(StepKind.CONCERN, subject), _with_subject)
     return compiled._replace(
         # The background matches exceptions before the rule.
         exceptions=tuple(
@@ -61,6 +61,10 @@ def traced_rule(
             for mode, body in compiled.payloads.items()
         },
     )
+
+
+def _with_subject(step: Step, found: bool, _: object) -> Step:
+    return step._replace(answer=found, note="" if found else "none")
 
 
 def _traced_body(body: CompiledBody, trace: TraceContext, name: str) -> CompiledBody:
@@ -84,9 +88,9 @@ def _traced_body(body: CompiledBody, trace: TraceContext, name: str) -> Compiled
     return traced(trace, run, Step(StepKind.BODY, name, path=()), _ended)
 
 
-def _ended(step: Step, outcome: Outcome | None, _: Evaluation) -> Step:
+def _ended(step: Step, outcome: Outcome | None, evaluation: Evaluation) -> Step:
     if outcome is None:
-        return step._replace(note="no result")
+        return step._replace(note="; ".join(evaluation.scope.hints) or "no result")
     note = outcome.note or "; ".join(outcome.unchecked)
     return step._replace(answer=None if outcome.silent else outcome.status, note=note)
 

@@ -203,11 +203,11 @@ def test_a_run_whose_results_were_all_skipped_says_why(policy, reason):
 @pytest.mark.parametrize(
     ("policies", "reason"),
     [
-        ([IN_CEL], "no policy matched the resource: policies do not match its kind, name, "),
-        ([IN_CEL, POLICY], "no rule matched the resource: rules do not match its kind, name, "),
+        ([IN_CEL], "no policy matched the resource: `p` on shop/ConfigMap/web: kinds expected "),
+        ([IN_CEL, POLICY], "no rule matched the resource: `p` on shop/ConfigMap/web: kinds "),
     ],
 )
-def test_of_policies_in_cel_nothing_is_said_about_the_kind(policies, reason):
+def test_of_policies_in_cel_the_first_kinds_are_shown(policies, reason):
     sources = tuple(Source(f"{number}.yaml", text) for number, text in enumerate(policies))
     found = open_application(ApplyInputs(sources, (Source("r.yaml", MAP),)))
     assert not any(one.results for answer in found.responses for one in answer.responses)

@@ -15,6 +15,7 @@ from kyvsim.kubernetes.discovery import every_kind, preferred_version
 from kyvsim.load.files import Source
 from kyvsim.load.values import named_user
 from kyvsim.model.request import Operation
+from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.report.formats import RUN_FORMATS
 from kyvsim.report.style import RenderOptions
 
@@ -517,6 +518,70 @@ def test_an_unmatched_rule_says_which_input_its_criterion_lacks():
         assert found.code == "KV070"
         assert "missing input: " in found.message
         assert found.message.endswith(remedy)
+
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d, namespace: shop}
+spec:
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}
+"""
+VERIFY = "verifyImages: [{imageReferences: ['ghcr.io/*'], mutateDigest: false}]"
+TARGETS = "[{apiVersion: v1, kind: Pod, namespace: shop, selector: {matchLabels: {a: b}}}]"
+PATCH = "patchStrategicMerge: {metadata: {labels: {c: d}}}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "resource", "why"),
+    [
+        (
+            classic("validate: {message: x, deny: {}}").replace("[Pod]", "[Pod], names: [a]"),
+            DEPLOYMENT,
+            "for Deployments, since rule `r` prevents that: it selects by name, labels or "
+            "annotations",
+        ),
+        (
+            classic("validate: {message: x, deny: {}}").replace("[Pod]", "[Pod, Service]"),
+            DEPLOYMENT,
+            "since rule `r` prevents that: it matches other kinds besides Pod",
+        ),
+        (
+            classic("validate: {message: x, deny: {}}").replace(": none", ": 'Job,CronJob'"),
+            DEPLOYMENT,
+            f"since its annotation `{ANNOTATION}` is `Job,CronJob`",
+        ),
+        (
+            classic("validate: {message: x, deny: {}}").replace("[Pod]", "[apps/v1beta1/*]"),
+            DEPLOYMENT,
+            'kinds expected ["apps/v1beta1/*"], found "apps/v1/Deployment"',
+        ),
+        (
+            IN_CEL.replace('""', "apps").replace("pods", "deployment") % "false",
+            DEPLOYMENT,
+            'resources expected ["deployment"], found "apps/v1/Deployment"',
+        ),
+        (classic(VERIFY), POD, "images that the rule selects (none)"),
+        (
+            classic(f"mutate: {{targets: {TARGETS}, {PATCH}}}"),
+            POD,
+            "no target resource has the namespace, name and labels that `targets` select: pass it "
+            "with --target-resource, in tests as `targetResources`)",
+        ),
+    ],
+)
+def test_an_unmatched_rule_says_what_it_did_not_match(policy, resource, why):
+    inputs = ApplyInputs(
+        (Source("p.yaml", policy),),
+        (Source("r.yaml", resource),),
+        targets=(Source("t.yaml", POD),),
+    )
+    run = open_application(inputs)
+    assert not any(one.results for answer in run.responses for one in answer.responses)
+    (found,) = run.final_checks(0)
+    assert found.code == "KV070"
+    assert found.message.endswith(why)
 
 
 def test_a_policy_of_another_namespace_says_which_it_is_of():

@@ -100,7 +100,7 @@ def _find_all(
 ) -> tuple[list[tuple[_CompiledTarget, KubernetesObject]], list[str]]:
     """Return each target with an object that it selects, and the errors of others."""
     found: list[tuple[_CompiledTarget, KubernetesObject]] = []
-    problems = []
+    problems: list[str] = []
     for index, target in enumerate(targets):
         try:
             selector = target.selector.render(scope)
@@ -117,6 +117,11 @@ def _find_all(
             problems.append(f"failed to substitute variables in target[{index}]: {error.message}")
         except (LookupError, SelectorError) as error:
             problems.append(str(error.args[0]))
+    if not (found or problems or scope.external.account):
+        scope.hints.append(
+            f"{MISSING_INPUT}no target resource has the namespace, name and labels that `targets` "
+            "select: pass it with --target-resource, in tests as `targetResources`"
+        )
     return found, problems
 
 
