@@ -11,16 +11,13 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
+from kyvsim.jmespath.query import note_on_syntax
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.quantities import parse_duration, parse_float, parse_quantity
 from kyvsim.kubernetes.semver import parse_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
-from kyvsim.languages.classic.validation.rule_parts import (
-    is_open,
-    note_on_syntax,
-    syntax_problem,
-)
+from kyvsim.languages.classic.validation.rule_parts import is_open, syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     expression_of,
     impossible_calls_in,

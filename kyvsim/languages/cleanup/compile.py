@@ -34,11 +34,12 @@ from kyvsim.engine.match import (
     traced_block,
 )
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
+from kyvsim.jmespath.query import note_on_syntax
 from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_problems
-from kyvsim.languages.classic.validation.rule_parts import note_on_syntax, syntax_problem
+from kyvsim.languages.classic.validation.rule_parts import syntax_problem
 from kyvsim.languages.classic.validation.variables import (
     invalid_cleanup_variables,
     unreadable_variables,

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.conditions import operators
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
+from kyvsim.jmespath.query import note_on_syntax
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.image import parse_image
@@ -171,56 +172,6 @@ def syntax_problem(expression: str) -> str:
     except QuerySyntaxError as error:
         return error.message
     return ""
-
-
-# Patterns of notes on errors are compiled when they are needed, which is rare.
-_KEY = (
-    r"\b(?P<map>labels|annotations|data|matchLabels|nodeSelector)\.(?P<name>\w[\w./-]*[/-][\w./-]*)"
-    r"|(?P<owner>\w+)\.(?P<dashed>[A-Za-z_]\w*(?:-\w+)+)"
-    r"|(?P<field>\w+)\[(?P<quote>['\"])(?P<index>[^'\"]+)(?P=quote)\]"
-)
-"""Keys that are not identifiers, without quotes, or in brackets as in other languages."""
-
-
-_BARE_NUMBER = r"(?:[<>]=?|[!=]=|\|\||&&)\s*(\d+(?:\.\d+)?)(?![\w`])"
-
-
-_CHOICES = (
-    (r"\?\?", "a default is `a || 'b'`"),
-    (r"(?<!\[)\?.*:", "JMESPath has no `a ? b : c`: write `a && b || c`"),
-)
-_OTHERS = (
-    (r"^\s*\w+(?:-\w+)+", "a name with `-` needs double quotes"),
-    (r"\.\d", "an element of a list is in brackets: `[0]`"),
-    (r"(?i)\s(?:and|or|not)\s|^\s*not\s", "the operators are `&&`, `||` and `!`"),
-    (r"\sin\s", "a list is searched with `contains(list, value)`"),
-    (r"(?<![=!<>])=(?!=)", "equality is `==`"),
-    (r"\s[-+*/%]\s", "arithmetic is done by functions, such as `add`, `subtract` and `multiply`"),
-    (r"\.\w+\(", "functions are not methods: write `starts_with(value, 'a')`"),
-)
-"""Signs of other languages, with what JMESPath has instead."""
-
-
-def note_on_syntax(text: str) -> str:
-    """Return how to write what cannot be parsed, or ""."""
-    bare = re.sub("'[^']*'|`[^`]*`", "", text)
-    choice = next((f"note: {note}" for sign, note in _CHOICES if re.search(sign, bare)), "")
-    if choice:
-        return choice
-    if any(bare.count(pair[0]) != bare.count(pair[1]) for pair in ("()", "[]", "{}")):
-        return "note: a bracket or parenthesis is not closed, or closed twice"
-    number = re.search(_BARE_NUMBER, text)
-    if number:
-        return f"note: numbers are in backticks in JMESPath: write `` `{number[1]}` ``"
-    found = re.search(_KEY, text)
-    if found is None:
-        return next((f"note: {note}" for sign, note in _OTHERS if re.search(sign, text)), "")
-    owner = found["map"] or found["owner"] or found["field"]
-    key = found["name"] or found["dashed"] or found["index"]
-    return (
-        "note: a key with other characters than letters, digits and `_` needs double quotes: "
-        f'`{owner}."{key}"`'
-    )
 
 
 # Source of the rules: upstream pkg/validation/policy/validate.go

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 from kyvsim.engine.match import criteria_of
-from kyvsim.jmespath.query import impossible_calls
+from kyvsim.jmespath.query import impossible_calls, note_on_syntax
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, path_text, without
@@ -19,7 +19,6 @@ from kyvsim.kubernetes.wildcard import OPERATORS, matches
 from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     marked_texts,
-    note_on_syntax,
     rules_under_check,
     syntax_problem,
     validation_error,
