@@ -13,6 +13,7 @@ from typing import Final
 
 from kyvsim.engine.compile.compiled import Outcome
 from kyvsim.engine.context import MISSING_INPUT, JSONContext
+from kyvsim.jmespath.query import instead_of, note_on_syntax
 from kyvsim.kubernetes.defaults import as_stored
 from kyvsim.kubernetes.objects import Json, KubernetesObject, contains_text, object_key
 from kyvsim.model.field_reference import FieldPath, FieldReference, Segment, Subject
@@ -47,6 +48,8 @@ An empty default, such as that of `securityContext`, changes no result. Requests
 limits, are left out: rules on them are common, and evaluating each failure again takes longer than
 the rest of a run.
 """
+_EQUALITIES: Final = frozenset({"Equals", "Equal", "In", "AnyIn", "AllIn"})
+_OPERATION_KEY: Final = re.compile(r"\{\{\s*request\.operation\b[^{}]*\}\}$")
 _WORD: Final = re.compile(r"\w+")
 _LIMITS: Final = re.compile(
     r"\bkyvsim (?:does not support|is offline|only verifies|works offline)\b"
@@ -217,6 +220,13 @@ def _shown(path: FieldPath) -> str:
 
 _REMEDIES: Final = (
     (
+        r"template\.metadata\.(name|namespace)\b",
+        (
+            "a Pod template, which autogen rules read, has no `{0}`: use `request.{0}`, or exclude "
+            "controllers with `pod-policies.kyverno.io/autogen-controllers: none`"
+        ),
+    ),
+    (
         r'is forbidden: User "system:serviceaccount:[^:"]+:kyverno-(\S+-controller)" cannot (\w+)',
         (
             "grant the permission ({1}) with a ClusterRole that has the label "
@@ -279,10 +289,6 @@ _REMEDIES: Final = (
         ),
     ),
     (
-        r"unknown function: (\w+)",
-        "JMESPath and Kyverno have no function `{0}`: `kyvsim lint` checks all names",
-    ),
-    (
         r"error parsing regexp: missing argument to repetition",
         "not a regular expression: write `.*` for `*` of a wildcard",
     ),
@@ -296,6 +302,10 @@ _REMEDIES: Final = (
     (
         r"(?:remove|replace|test) operation does not apply: doc is missing",
         "the object has nothing at this path: test that in a precondition or expression",
+    ),
+    (
+        r'doc is missing path: "?(/\S*metadata/(?:labels|annotations)/)([^/\s"]+)/([^/\s":]+)',
+        "`/` in a key is `~1`: write `{0}{1}~1{2}`",
     ),
     (
         r"add operation does not apply: doc is missing",
@@ -315,6 +325,7 @@ _REMEDIES: Final = (
     (r": expected (\w+), got ", "the field has the type {0}: write such a value"),
 )
 """Patterns of errors, and texts with their groups. Most runs have no errors: none is compiled."""
+_IN_CEL: Final = " resulted in error: "
 _OF_MESSAGES: Final = "failed to evaluate message expression: "
 
 
@@ -324,7 +335,8 @@ def error_text(outcome: Outcome) -> str:
     if status is RuleStatus.PASS:
         return outcome.note
     is_error = status is RuleStatus.ERROR
-    is_error = is_error or (status is RuleStatus.FAIL and message.startswith(_OF_MESSAGES))
+    failing = status is RuleStatus.FAIL
+    is_error = is_error or (failing and (_IN_CEL in message or message.startswith(_OF_MESSAGES)))
     return message if is_error else ""
 
 
@@ -332,8 +344,62 @@ def remedy_for(error: str) -> str:
     """Return what to do about an error, or ""."""
     if not error:
         return ""
+    query = re.search(r"(?s)incorrect query (.*): SyntaxError: ", error)
+    if query:
+        if "{{" in query[1]:
+            return "this field is an expression: write it without the braces `{{ }}`"
+        return note_on_syntax(query[1]).removeprefix("note: ")
+    function = re.search(r"unknown function: (\w+)", error)
+    if function:
+        meant = instead_of(function[1]) or ": `kyvsim lint` checks all names"
+        return f"JMESPath and Kyverno have no function `{function[1]}`{meant}"
     found = ((re.search(pattern, error), remedy) for pattern, remedy in _REMEDIES)
     return next((remedy.format(*match.groups()) for match, remedy in found if match), "")
+
+
+def assumed_request(rule: Rule, status: RuleStatus, request: AdmissionRequest) -> Iterator[str]:
+    """Yield why a rule passes or errs for any object: the request that it tests is assumed."""
+    if request.details or status not in {RuleStatus.PASS, RuleStatus.ERROR}:
+        return
+    if request.operation is Operation.CREATE and status is RuleStatus.PASS:
+        names = _denied_operations(rule)
+        if names:
+            yield (
+                f"{MISSING_INPUT}the request is assumed to be a CREATE, and the rule only denies "
+                f"{' and '.join(names)}: pass --operation {names[0]}, in tests "
+                f"`operation: {names[0]}` in the row"
+            )
+    old = request.old_object
+    if (
+        request.operation is Operation.UPDATE
+        and (old is None or old is request.object)
+        and _has_words(rule, ("oldObject",))
+    ):
+        yield (
+            f"{MISSING_INPUT}no old object is given, so `oldObject` is the object itself: pass it "
+            "with --old-resource FILE"
+        )
+
+
+@lru_cache(maxsize=2048)
+def _denied_operations(rule: Rule) -> tuple[str, ...]:
+    """Return the operations that a rule denies; () if it may deny others, too."""
+    validate = rule.tree.validate
+    block = validate and validate.deny and validate.deny.conditions
+    for group in block.effective if block else ():
+        for alternatives in ((group.any or ()), *((one,) for one in group.all or ())):
+            values = [
+                one.value if isinstance(one.value, list) else [one.value] for one in alternatives
+            ]
+            if alternatives and all(
+                one.operator in _EQUALITIES
+                and _OPERATION_KEY.match(str(one.key))
+                and "CREATE" not in names
+                for one, names in zip(alternatives, values, strict=True)
+            ):
+                names = {str(name) for each in values for name in each}
+                return tuple(one.value for one in Operation if one.value in names)
+    return ()
 
 
 def missing_defaults(
@@ -343,7 +409,7 @@ def missing_defaults(
 ) -> Iterator[str]:
     """Yield a text if a rule that did not pass ends differently with an API server's defaults.
 
-    `again` returns the status of the rule for another object, None if it is the same.
+    `again` returns the status of the rule for another object, None if it ends in the same way.
     """
     lacking = [
         one.path
@@ -357,8 +423,9 @@ def missing_defaults(
     whole = as_stored(obj)
     fields = [f"`{_shown(path)}`" for path in lacking if not _lacks(whole, path)]
     status = again(whole) if fields else None
-    if status in {RuleStatus.PASS, RuleStatus.FAIL}:
+    if status in {RuleStatus.PASS, RuleStatus.FAIL, RuleStatus.ERROR}:
+        result = "another error" if status is RuleStatus.ERROR else f"`{status}`"
         yield (
-            f"{MISSING_INPUT}the result is `{status}` with the defaults that an API server sets "
+            f"{MISSING_INPUT}the result is {result} with the defaults that an API server sets "
             f"for {', '.join(dict.fromkeys(fields))}: add them, or use `kyvsim simulate`"
         )

@@ -17,6 +17,7 @@ from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.engine.missing_input import (
+    assumed_request,
     error_text,
     may_lack_input,
     missing_defaults,
@@ -434,9 +435,10 @@ def _run_rule(
         and given.request.operation is Operation.UPDATE
     ) and _failed_before(rule, given, world, policy.policy.name):
         outcome = _TOLERATED
-    is_open = outcome.status is not RuleStatus.PASS or outcome.note
-    if is_open and world.reports_missing_input:
-        hints = [*hints, *_hints_for(rule, policy, outcome, given)]
+    if world.reports_missing_input:
+        is_open = outcome.status is not RuleStatus.PASS or outcome.note
+        more = _hints_for(rule, policy, outcome, given) if is_open else ()
+        hints = [*hints, *assumed_request(rule.rule, outcome.status, given.request), *more]
     if not hints:
         return outcome
     return outcome._replace(hints=tuple(dict.fromkeys((*outcome.hints, *hints))))
@@ -489,7 +491,10 @@ def _missing_inputs(
         found = evaluate_rule(
             policy.untraced(rule), given._replace(request=request, object=obj, scope=scope)
         )
-        return found.status if found and found.status is not outcome.status else None
+        if found is None or found.status is not outcome.status:
+            return found and found.status
+        is_other = found.status is RuleStatus.ERROR and found.message != outcome.message
+        return found.status if is_other else None
 
     yield from missing_defaults(references, given.object, again)
 

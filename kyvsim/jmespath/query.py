@@ -128,6 +128,11 @@ _INSTEAD: Final[Mapping[str, str]] = {
 """Functions of other languages that have another name in JMESPath."""
 
 
+def instead_of(name: str) -> str:
+    """Return which function an unknown name may mean, after a colon, or ""."""
+    return _INSTEAD.get(name) or likely(name, functions())
+
+
 def impossible_calls(expression: str) -> Iterator[str]:
     """Yield why function calls in an expression always fail, whatever their arguments are.
 
@@ -145,8 +150,7 @@ def impossible_calls(expression: str) -> Iterator[str]:
             name = node["value"]
             function = function_named(name)
             if function is None:
-                hint = _INSTEAD.get(name) or likely(name, functions())
-                yield f"unknown function `{name}`{hint}"
+                yield f"unknown function `{name}`{instead_of(name)}"
             elif refusal := function.refusal(len(children)):
                 yield refusal
 

@@ -230,7 +230,9 @@ def _cause(step: Step) -> tuple[Step, ...]:
         same = [one for one, own in answered if own == answered[-1][1]]
     if not same:
         return ()
-    chosen = nearest(alternatives(same)) or same[-1]
+    # Of two errors in `a && b`, the first one is reported.
+    named = [one for one in same if one.note and one.note in step.note]
+    chosen = nearest(alternatives(same)) or (named or same)[-1]
     return (chosen, *_cause(chosen))
 
 

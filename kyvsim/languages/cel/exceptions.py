@@ -19,6 +19,7 @@ from kyvsim.engine.compile.compiled import (
     MatchedException,
     Outcome,
 )
+from kyvsim.engine.missing_input import remedy_for
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
 from kyvsim.languages.cel_expressions import (
     CompiledExpression,
@@ -92,9 +93,12 @@ class CompiledExceptions(NamedTuple):
             try:
                 if self._matches(entry, values) and (entry.exception.is_full or not self.full_only):
                     (expired if is_over else counting).append(entry.exception)
-            except EvaluationError:
+            except EvaluationError as error:
                 settled = self.settled_by_full and any(one.is_full for one in counting)
                 if not (is_over or settled):
+                    what = f"a condition of exception {entry.exception.key} cannot be evaluated"
+                    remedy = remedy_for(str(error))
+                    evaluation.scope.hints.append(": ".join(filter(None, (what, remedy))))
                     raise
                 continue
             if entry.exception in counting:

@@ -279,6 +279,108 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
     assert remedy in result.note
 
 
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (
+            "incorrect query {{ request.object.spec }}: SyntaxError: Expected",
+            "this field is an expression: write it without the braces `{{ }}`",
+        ),
+        (
+            "incorrect query request.object.metadata.labels.a/b || '': SyntaxError: Unknown char",
+            'needs double quotes: `labels."a/b"`',
+        ),
+        ("JMESPath query failed: unknown function: toupper", "did you mean `to_upper`?"),
+        (
+            (
+                "failed to resolve length(request.object.spec.template.metadata.name) at path : Invalid "
+                "type for: <nil>, expected"
+            ),
+            (
+                "use `request.name`, or exclude controllers with "
+                "`pod-policies.kyverno.io/autogen-controllers: none`"
+            ),
+        ),
+        (
+            'add operation does not apply: doc is missing path: "/metadata/labels/a.io/b": missing',
+            "write `/metadata/labels/a.io~1b`",
+        ),
+        (
+            'add operation does not apply: doc is missing path: "/metadata/labels/a": missing',
+            "(`patchStrategicMerge`, ApplyConfiguration)",
+        ),
+    ],
+)
+def test_an_error_of_kyverno_has_the_remedy_of_its_cause(error, remedy):
+    assert remedy_for(error).endswith(remedy)
+
+
+CEL_EXCEPTION = """
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: e, namespace: shop}
+spec:
+  policyRefs: [{name: p, kind: ValidatingPolicy}]
+  matchConditions: [{name: c, expression: "object.metadata.labels.a == 'b'"}]
+"""
+
+
+def test_an_error_in_an_exception_names_the_exception():
+    inputs = ApplyInputs(
+        (Source("p.yaml", IN_CEL % "true"),),
+        (Source("r.yaml", POD),),
+        exceptions=(Source("e.yaml", CEL_EXCEPTION),),
+    )
+    (response,) = (one for answer in open_application(inputs).responses for one in answer.responses)
+    (result,) = response.results
+    assert result.status.value == "error"
+    assert result.note.startswith(
+        "a condition of exception shop/e cannot be evaluated: there is no `labels`: test it with"
+    )
+
+
+def test_an_error_in_a_rule_with_cel_has_a_remedy_though_it_is_a_failure():
+    body = "validate: {cel: {expressions: [{expression: object.metadata.labels.a == 'b'}]}}"
+    result = result_for(classic(body))
+    assert result.status.value == "fail"
+    assert result.note.startswith("there is no `labels`: test it with `has()`")
+
+
+DENIED = "the request is assumed to be a CREATE, and the rule only denies "
+SAME = "no old object is given, so `oldObject` is the object itself: pass it with --old-resource"
+OPERATION = "{{ request.operation || 'BACKGROUND' }}"
+READS_OLD = deny("{{ request.oldObject.metadata.name }}", "NotEquals", "a")
+
+
+@pytest.mark.parametrize(
+    ("body", "operation", "note"),
+    [
+        (deny(OPERATION, "AnyIn", ["DELETE", "UPDATE"]), None, f"{DENIED}UPDATE and DELETE: pass"),
+        (deny(OPERATION, "Equals", "DELETE"), None, f"{DENIED}DELETE: pass --operation DELETE"),
+        (deny(OPERATION, "AnyIn", ["DELETE", "CREATE", "x"]), Operation.CONNECT, ""),
+        (deny(OPERATION, "NotEquals", "CREATE"), None, ""),
+        (READS_OLD, Operation.UPDATE, SAME),
+        (deny("{{ request.object.metadata.name }}", "NotEquals", "a"), Operation.UPDATE, ""),
+    ],
+)
+def test_a_rule_that_passes_since_the_request_is_assumed_says_so(body, operation, note):
+    result = result_for(classic(body), operation=operation)
+    assert result.status.value == "pass"
+    assert result.note.removeprefix("missing input: ").startswith(note)
+    assert bool(result.note) is bool(note)
+
+
+def test_an_old_object_that_is_given_is_not_missing():
+    old = POD.replace("nginx:1", "nginx:0")
+    inputs = ApplyInputs(
+        (Source("p.yaml", classic(READS_OLD)),),
+        (Source("r.yaml", POD),),
+        what_if=AS_GIVEN._replace(old_resources=(Source("o.yaml", old),)),
+    )
+    (response,) = (one for answer in open_application(inputs).responses for one in answer.responses)
+    assert [one.note for one in response.results] == [""]
+
+
 def test_a_missing_permission_names_the_role_that_grants_it():
     error = (
         'secrets "a" is forbidden: User '
@@ -539,8 +641,10 @@ PATCH = "patchStrategicMerge: {metadata: {labels: {c: d}}}"
         (
             classic("validate: {message: x, deny: {}}").replace("[Pod]", "[Pod], names: [a]"),
             DEPLOYMENT,
-            "for Deployments, since rule `r` prevents that: it selects by name, labels or "
-            "annotations",
+            (
+                "for Deployments, since rule `r` prevents that: it selects by name, labels or "
+                "annotations"
+            ),
         ),
         (
             classic("validate: {message: x, deny: {}}").replace("[Pod]", "[Pod, Service]"),
@@ -566,8 +670,10 @@ PATCH = "patchStrategicMerge: {metadata: {labels: {c: d}}}"
         (
             classic(f"mutate: {{targets: {TARGETS}, {PATCH}}}"),
             POD,
-            "no target resource has the namespace, name and labels that `targets` select: pass it "
-            "with --target-resource, in tests as `targetResources`)",
+            (
+                "no target resource has the namespace, name and labels that `targets` select: pass "
+                "it with --target-resource, in tests as `targetResources`)"
+            ),
         ),
     ],
 )
