@@ -10,7 +10,13 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.labels import SelectorError, compile_selector, format_problems
+from kyvsim.kubernetes.labels import (
+    SelectorError,
+    compile_selector,
+    format_problems,
+    is_label,
+    is_subdomain,
+)
 from kyvsim.kubernetes.objects import (
     Json,
     JsonMap,
@@ -96,6 +102,22 @@ def _name_problems(obj: object, name: str) -> list[str]:
     if (key.group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
         found.append(f"must be no more than {_LONGEST_CRON_JOB} characters")
     return found
+
+
+def identity_problems(obj: KubernetesObject) -> Iterator[str]:
+    """Yield the problems of an object's name and namespace, one sentence each."""
+    key = object_key(obj)
+    if key.group == "rbac.authorization.k8s.io":  # any path segment is valid
+        good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
+    elif not key.group and key.kind in {"Namespace", "Service"}:
+        good, form = is_label(key.name), "RFC 1123 label"
+    else:
+        good, form = is_subdomain(key.name), "RFC 1123 name"
+    if not good:
+        yield f"no API server accepts {key.kind} `{key.name}`: the name is not a valid {form}"
+    if key.namespace and not is_label(key.namespace):
+        what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
+        yield f"no API server accepts {what}: it is not a valid RFC 1123 label"
 
 
 def pod_problems(spec: object, path: str, *, mounts: bool = True) -> Iterator[str]:

@@ -293,8 +293,8 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
         ("JMESPath query failed: unknown function: toupper", "did you mean `to_upper`?"),
         (
             (
-                "failed to resolve length(request.object.spec.template.metadata.name) at path : Invalid "
-                "type for: <nil>, expected"
+                "failed to resolve length(request.object.spec.template.metadata.name) at path : "
+                "Invalid type for: <nil>, expected"
             ),
             (
                 "use `request.name`, or exclude controllers with "

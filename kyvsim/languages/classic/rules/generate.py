@@ -14,7 +14,7 @@ from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_c
 from kyvsim.engine.context import MISSING_INPUT, JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
-from kyvsim.kubernetes.labels import compile_selector, is_label, is_subdomain
+from kyvsim.kubernetes.labels import compile_selector
 from kyvsim.kubernetes.objects import (
     Json,
     KubernetesObject,
@@ -24,6 +24,7 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
+from kyvsim.kubernetes.validation import identity_problems
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list, hints_for_list
 from kyvsim.model.background import GeneratePattern, Generation
@@ -169,28 +170,6 @@ def with_owner_labels(
     return {**downstream, "metadata": {**metadata(downstream), "labels": owned}}
 
 
-# Generated objects with names that an API server rejects.
-#
-# Source of the rules: k8s.io/kubernetes pkg/apis/*/validation, for the kinds with their own rules.
-
-
-def name_problems(obj: KubernetesObject) -> Iterator[str]:
-    """Yield the problems of an object's name and namespace, one sentence each."""
-    key = object_key(obj)
-    group = split_api_version(key.api_version)[0]
-    if group == "rbac.authorization.k8s.io":  # any path segment is valid
-        good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
-    elif not group and key.kind in {"Namespace", "Service"}:
-        good, form = is_label(key.name), "RFC 1123 label"
-    else:
-        good, form = is_subdomain(key.name), "RFC 1123 name"
-    if not good:
-        yield f"no API server accepts {key.kind} `{key.name}`: the name is not a valid {form}"
-    if key.namespace and not is_label(key.namespace):
-        what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
-        yield f"no API server accepts {what}: it is not a valid RFC 1123 label"
-
-
 class GeneratedSet(NamedTuple):
     """The objects that a rule, or one element of its loops, generates, without owner labels."""
 
@@ -321,7 +300,7 @@ def _compile(context: RuleContext) -> CompiledBody:
         owned = tuple(
             with_owner_labels(one, context.policy, context.rule, trigger) for one in kept.values()
         )
-        note = "; ".join((*again, *(text for one in owned for text in name_problems(one))))
+        note = "; ".join((*again, *(text for one in owned for text in identity_problems(one))))
         return Outcome(RuleStatus.PASS, "", generated=owned, note=note)
 
     return evaluate

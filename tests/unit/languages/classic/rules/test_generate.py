@@ -11,7 +11,6 @@ from kyvsim.languages.classic.rules.generate import (
     compile_generated,
     from_data,
     from_source,
-    name_problems,
 )
 from kyvsim.languages.classic.rules.generate import downstream_of as target_of
 
@@ -279,43 +278,3 @@ def test_owners_are_kept_within_a_namespace_only():
 
 
 # generated names
-
-
-GOOD = [
-    ("v1", "ConfigMap", "a.b-c.d0", "n"),
-    ("v1", "ConfigMap", "a" * 253, ""),
-    ("v1", "Namespace", "team-a", ""),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole", "system:Node", ""),
-]
-BAD = [
-    ("v1", "ConfigMap", "Upper", "n", "`Upper`: the name is not a valid RFC 1123 name"),
-    ("v1", "ConfigMap", "a_b", "n", "`a_b`"),
-    ("v1", "ConfigMap", "", "n", "``"),
-    ("v1", "ConfigMap", "a" * 254, "n", "RFC 1123 name"),
-    ("v1", "ConfigMap", "-a", "n", "`-a`"),
-    ("v1", "ConfigMap", "a..b", "n", "`a..b`"),
-    ("v1", "Namespace", "a.b", "", "not a valid RFC 1123 label"),
-    ("v1", "Service", "a" * 64, "n", "RFC 1123 label"),
-    ("rbac.authorization.k8s.io/v1", "Role", "a/b", "n", "path segment"),
-    ("v1", "ConfigMap", "a", "N", "namespace `N` of ConfigMap `a`"),
-]
-
-
-def made(api_version, kind, name, namespace):
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {"name": name, "namespace": namespace},
-    }
-
-
-@pytest.mark.parametrize("parts", GOOD)
-def test_good_names(parts):
-    assert [*name_problems(made(*parts))] == []
-
-
-@pytest.mark.parametrize("parts", BAD)
-def test_bad_names(parts):
-    *named, told = parts
-    (problem,) = name_problems(made(*named))
-    assert told in problem
