@@ -295,9 +295,8 @@ def result_of(
     if outcome.unchecked:
         first, *others = outcome.unchecked
         more = f" (and {len(others)} more)" if others else ""
-        note = "; ".join(
-            filter(None, (note, f"not checked, and not reported by Kyverno: {first}{more}"))
-        )
+        text = f"not checked, and not reported by Kyverno: {first}{more}"
+        note = "; ".join(filter(None, (note, text, remedy_for(first))))
     if generated:
         generated, overlaps = split_known(generated, subject, earlier)
         note = "; ".join(filter(None, (note, *overlaps)))

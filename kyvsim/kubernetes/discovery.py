@@ -108,6 +108,11 @@ def is_builtin_group(group: str) -> bool:
     return any(group == known for known, _ in _builtin_kinds())
 
 
+def kinds_of_group(group: str) -> list[str]:
+    """Return the kinds of one of Kubernetes' own groups."""
+    return [kind for known, kind in _builtin_kinds() if known == group]
+
+
 def served_versions(group: str, kind: str, extra: KindTable = NO_KINDS) -> tuple[str, ...]:
     """Return the served versions of a kind; () if unknown."""
     facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))

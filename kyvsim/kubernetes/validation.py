@@ -6,10 +6,16 @@ pkg/apis/*/validation.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import TypeAlias
 
-from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.discovery import (
+    is_builtin,
+    is_builtin_group,
+    kinds_of_group,
+    split_api_version,
+)
 from kyvsim.kubernetes.labels import (
     SelectorError,
     compile_selector,
@@ -105,7 +111,7 @@ def _name_problems(obj: object, name: str) -> list[str]:
 
 
 def identity_problems(obj: KubernetesObject) -> Iterator[str]:
-    """Yield the problems of an object's name and namespace, one sentence each."""
+    """Yield the problems of an object's kind, name and namespace, one sentence each."""
     key = object_key(obj)
     if key.group == "rbac.authorization.k8s.io":  # any path segment is valid
         good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
@@ -113,7 +119,17 @@ def identity_problems(obj: KubernetesObject) -> Iterator[str]:
         good, form = is_label(key.name), "RFC 1123 label"
     else:
         good, form = is_subdomain(key.name), "RFC 1123 name"
-    if not good:
+    if is_builtin_group(key.group) and not is_builtin(key.group, key.kind):
+        place = f"the group `{key.group}`" if key.group else "the core group"
+        near = get_close_matches(key.kind, kinds_of_group(key.group), n=1)
+        meant = f": did you mean `{near[0]}`?" if near else ""
+        yield f"no API server accepts {key.kind} `{key.name}`: {place} has no such kind{meant}"
+    if not key.name and not metadata(obj).get("generateName"):
+        yield (
+            f"no API server accepts a {key.kind} without a name: it is empty, as if a variable in "
+            "it has no value"
+        )
+    elif key.name and not good:
         yield f"no API server accepts {key.kind} `{key.name}`: the name is not a valid {form}"
     if key.namespace and not is_label(key.namespace):
         what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"

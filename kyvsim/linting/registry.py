@@ -282,12 +282,6 @@ CHECKS: Final = (
         KV222="key: request.object.metadata.name",
     ),
     _files(
-        lambda given: references.unknown_target_kinds(
-            given.policies, references.known_kinds(given.objects)
-        ),
-        KV215="kinds: [services]",
-    ),
-    _files(
         lambda given: patterns.replaced_lists(given.policies, given.kinds),
         KV311="imagePullPolicy: Always",
     ),

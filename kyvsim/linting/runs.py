@@ -17,6 +17,7 @@ from kyvsim.linting.references import (
     powerless_exceptions,
     unknown_kinds,
     unknown_resources,
+    unknown_target_kinds,
     unused_bindings,
     unused_cel_exceptions,
     unused_exceptions,
@@ -180,6 +181,10 @@ RUN_CHECKS: Final = (
         ),
         CheckSubject.INPUTS,
         lambda given: unknown_kinds(given.policies, known_kinds(given.objects), given.exceptions),
+    ),
+    _inputs(
+        lambda given: unknown_target_kinds(given.policies, known_kinds(given.objects)),
+        KV215="kinds: [services]",
     ),
     Check(
         (

@@ -23,6 +23,7 @@ from kyvsim.cel.values import UInt, show_double
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
+from kyvsim.kubernetes.validation import identity_problems
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.languages.cel.validating_policy import annotation_texts
 from kyvsim.languages.cel_expressions import CompiledExpression, Compiler, EvaluationError, all_hold
@@ -339,8 +340,14 @@ def _compile(part: PolicyPart) -> CompiledBody:
         except EvaluationError as error:
             return GENERATING.unevaluated(error)
         made = tuple(generated.objects)
+        # A simulated cluster reports itself what it rejects.
+        checked = made if evaluation.scope.external.writes is None else ()
         return Outcome(
-            RuleStatus.PASS, "policy evaluated successfully", generated=made, properties=properties
+            RuleStatus.PASS,
+            "policy evaluated successfully",
+            generated=made,
+            properties=properties,
+            note="; ".join(text for one in checked for text in identity_problems(one)),
         )
 
     return run

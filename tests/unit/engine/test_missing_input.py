@@ -196,6 +196,7 @@ spec:
 """
 GENERATE = "{apiVersion: v1, kind: ConfigMap, namespace: b, name: '%s', data: {data: {a: b}}}"
 ABSENT = "{{ request.object.metadata.labels.a }}"
+EMPTY = '{{ request.object.metadata.labels.a || "" }}'
 
 
 @pytest.mark.parametrize(
@@ -688,6 +689,50 @@ def test_an_unmatched_rule_says_what_it_did_not_match(policy, resource, why):
     (found,) = run.final_checks(0)
     assert found.code == "KV070"
     assert found.message.endswith(why)
+
+
+GENERATING = """
+apiVersion: policies.kyverno.io/v1
+kind: GeneratingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  generate:
+  - expression: >-
+      generator.Apply("b", [{"apiVersion": dyn("v1"), "kind": dyn("%s"),
+      "metadata": dyn({"name": %s})}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "note"),
+    [
+        (GENERATING % ("ConfigMap", "object.metadata.?labels.a.orValue('')"), "without a name"),
+        (GENERATING % ("ConfigMaps", '"a"'), "did you mean `ConfigMap`?"),
+        (GENERATING % ("ConfigMap", '"a"'), ""),
+        (
+            classic(f"generate: {GENERATE % EMPTY}").replace("background: false", ""),
+            (
+                "a ConfigMap without a name: it is empty, as if a variable in it has no value "
+                "(generated at p.yaml:10:5)"
+            ),
+        ),
+    ],
+)
+def test_a_generated_object_that_no_server_accepts_says_why(policy, note):
+    result = result_for(policy)
+    assert result.status.value == "pass"
+    assert note in result.note
+    assert bool(result.note) is bool(note)
+
+
+def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
+    policy = classic(f"mutate: {{targets: {TARGETS.replace('Pod', 'Pods')}, {PATCH}}}")
+    run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+    (found,) = (one for one in run.diagnostics if one.code == "KV215")
+    assert found.message == "no object has the kind `Pods`: did you mean `Pod`?"
 
 
 def test_a_policy_of_another_namespace_says_which_it_is_of():

@@ -5,6 +5,7 @@ A rule that is evaluated passes; its note reports why objects are not generated 
 variable without value).
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -280,7 +281,12 @@ def _compile(context: RuleContext) -> CompiledBody:
             made += found.objects
         trigger = evaluation.request.subject
         if copies_all and not made:
-            note = "nothing is generated: `cloneList` matches no objects"
+            chosen = clone_list and clone_list.selector
+            labels_of = f": {json.dumps(chosen)}" if chosen else ""
+            note = (
+                "nothing is generated: no object has the namespace, kinds and labels that "
+                f"`cloneList` selects{labels_of}"
+            )
             evaluation.scope.hints += _hints_for_source(evaluation.scope)
             return Outcome(RuleStatus.PASS, "", note=note)
         # Objects of earlier elements exist for later ones: they are updated if the rule
@@ -300,7 +306,11 @@ def _compile(context: RuleContext) -> CompiledBody:
         owned = tuple(
             with_owner_labels(one, context.policy, context.rule, trigger) for one in kept.values()
         )
-        note = "; ".join((*again, *(text for one in owned for text in identity_problems(one))))
+        problems = [text for one in owned for text in identity_problems(one)]
+        if problems:
+            place = context.policy.document.locate(generate.path)
+            problems[-1] += f" (generated at {place})"
+        note = "; ".join((*again, *problems))
         return Outcome(RuleStatus.PASS, "", generated=owned, note=note)
 
     return evaluate

@@ -193,7 +193,8 @@ def test_a_list_of_clones_that_finds_no_source_says_so(run, pod):
     rule = {
         "generate": {"namespace": "own", "cloneList": {"namespace": "src", "kinds": ["v1/Secret"]}}
     }
-    problem = "nothing is generated: `cloneList` matches no objects"
+    what = "no object has the namespace, kinds and labels that `cloneList` selects"
+    problem = f"nothing is generated: {what}"
     assert result_of(run(rule, pod())).note == f"{problem}; {ADD_SOURCE}"
 
 
@@ -275,6 +276,3 @@ def test_owners_are_kept_within_a_namespace_only():
     elsewhere = from_source(source, TARGET_DOWNSTREAM._replace(namespace="other"))
     assert "ownerReferences" not in elsewhere["metadata"]
     assert source["metadata"] == OWNED
-
-
-# generated names
