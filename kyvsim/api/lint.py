@@ -78,10 +78,11 @@ def with_reported_edits(remark: Diagnostic, text: str) -> Diagnostic:
 _SUGGESTION = re.compile(r"^(.*)did you mean `([^`]+)`", re.DOTALL)
 
 
+_OTHER_WORD = re.compile(r"CEL has `([^`]+)` instead of `([^`]+)`")
 _VOCABULARY = frozenset(
     {
         *("KV011", "KV012", "KV014", "KV163", "KV205", "KV215", "KV225", "KV259"),
-        *("KV260", "KV325", "KV326", "KV328", "KV335", "KV349"),
+        *("KV260", "KV325", "KV326", "KV328", "KV335", "KV349", "KV145", "KV150", "KV156"),
     }
 )
 """Codes that suggest names of Kubernetes and Kyverno; those that users choose may differ little."""
@@ -90,31 +91,36 @@ _VOCABULARY = frozenset(
 def with_suggestion(remark: Diagnostic, source: Source, *, only_slips: bool = False) -> Diagnostic:
     """Return a diagnostic whose fix writes the name that its message suggests, if it has one.
 
-    The message names the unknown word before the suggestion, mostly in backticks, where a path ends
-    with it. It is replaced on the reported line, or where it is if it occurs once in the text. Such
-    a fix is a guess: it is for editors. With `only_slips`, only a slip of the pen in a name of
-    Kubernetes or Kyverno, once on the reported line, is replaced.
+    The message or its note names the unknown word before the suggestion, mostly in backticks, where
+    a path ends with it. It is replaced on the reported line, or where it is if it occurs once in
+    the text. Such a fix is a guess: it is for editors. With `only_slips`, only a slip of the pen in
+    a name of Kubernetes or Kyverno, and an operator of another language, is replaced, if it is
+    once on the reported line.
     """
-    found, place = _SUGGESTION.match(remark.message), remark.location
-    if remark.fix or not (found and place and place.line):
+    notes = (one for one in remark.excerpt if one.startswith("note: "))
+    said, place = "\n".join((remark.message, *notes)), remark.location
+    exact, found = _OTHER_WORD.search(said), _SUGGESTION.match(said)
+    if remark.fix or not ((exact or found) and place and place.line):
         return remark
-    is_only_one = remark.message.startswith("?", found.end())
-    if only_slips and not (is_only_one and remark.code in _VOCABULARY):
-        return remark
-    before, suggested = found[1], found[2]
-    last = suggested.rpartition("/")[2]
-    pairs = []
-    for name in reversed(re.findall(r"`([^`]+)`", before)):
-        pairs += [(name, suggested), (re.split(r"[.\]]", name)[-1], suggested)]
-    pairs.append((nearest(last, re.findall(r"[A-Za-z][\w.-]*", before)), last))
+    pairs = [(exact[2], exact[1])] if exact else []
+    if found and not exact:
+        is_certain = said.startswith("?", found.end()) and remark.code in _VOCABULARY
+        if only_slips and not is_certain:
+            return remark
+        before, suggested = found[1], found[2]
+        last = suggested.rpartition("/")[2]
+        for name in reversed(re.findall(r"`([^`]+)`", before)):
+            pairs += [(name, suggested), (re.split(r"[.\]]", name)[-1], suggested)]
+        pairs.append((nearest(last, re.findall(r"[A-Za-z][\w.-]*", before)), last))
     lines = source.text.split("\n")
     for word, new in pairs:
         if not word or word == new:
             continue
-        exactly = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        beside = r"[\w-]" if word[0].isalnum() else "[=<>!]"
+        exactly = re.compile(rf"(?<!{beside}){re.escape(word)}(?!{beside})")
         places = [(n, at) for n, line in enumerate(lines, 1) for at in exactly.finditer(line)]
         here = [(n, at) for n, at in places if n == place.line and at.start() >= place.column - 1]
-        if only_slips and (len(here) > 1 or not is_slip(word, new)):
+        if only_slips and (len(here) > 1 or not (exact or is_slip(word, new))):
             continue
         if here or len(places) == 1:
             line, at = (here or places)[0]
@@ -197,7 +203,8 @@ def with_fixes(
 ) -> tuple[Source, tuple[Diagnostic, ...]] | None:
     """Return a text with fixes and its diagnostics; None if one fix does not work.
 
-    `earlier` are the diagnostics of the unchanged text.
+    `earlier` are the diagnostics of the unchanged text. A file without one of its errors may have
+    warnings that the error hid.
     """
     edits = sorted(edit for remark in remarks for edit in _edits(remark))
     fixed = source._replace(text=with_edits(source.text, edits))
@@ -206,6 +213,9 @@ def with_fixes(
         Counter(diagnostic.code for diagnostic in diagnostics)
         for diagnostics in (earlier, remarks, then)
     )
+    if any(remark.severity is Severity.ERROR for remark in remarks):
+        hidden = {one.code for one in then if one.severity is not Severity.ERROR} - gone.keys()
+        after -= Counter({code: after[code] for code in hidden})
     return (fixed, then) if after <= before - gone else None
 
 

@@ -121,6 +121,17 @@ def note_on_syntax(text: str) -> str:
     )
 
 
+def with_quoted_keys(expression: str) -> str:
+    """Return JMESPath with double quotes around keys that need them."""
+
+    def quoted(found: re.Match[str]) -> str:
+        owner = found["map"] or found["owner"] or found["field"]
+        key = found["name"] or found["dashed"] or found["index"]
+        return f'{owner}."{key}"' if owner else found[0]
+
+    return re.sub(rf"'[^']*'|`[^`]*`|\"[^\"]*\"|{_KEY}", quoted, expression)
+
+
 _INSTEAD: Final[Mapping[str, str]] = {
     "default": ": a default is `a || 'b'`",
     **dict.fromkeys(("len", "size", "count"), ": did you mean `length`?"),

@@ -10,7 +10,7 @@ from kyvsim.kubernetes.cron import field_problem, is_standard_schedule, next_tim
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.lifetimes import TTL_LABEL, TtlError, parse_lifetime
-from kyvsim.kubernetes.objects import Path, metadata, text_field
+from kyvsim.kubernetes.objects import Path, found_at, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
@@ -95,9 +95,7 @@ def lifetime_problems(document: Document, path: Path, value: object) -> Iterator
 def _as_label(document: Document, path: Path, value: object) -> Fix | None:
     """Return the fix that moves an annotation to the labels."""
     *above, _, name = path
-    owner = document.data
-    for step in above:
-        owner = owner[step]
+    owner = found_at(document.data, tuple(above))
     place, labels, annotations = tuple(above), (*above, "labels"), (*above, "annotations")
     is_alone = len(owner["annotations"]) == 1
     removed = change(document, ChangeKind.REMOVE, annotations if is_alone else path)

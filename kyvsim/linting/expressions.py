@@ -69,7 +69,10 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         if isinstance(condition, Conditions):
             for group in condition.groups:
                 for path, text in _always_one(group.any or ()):
-                    yield warn(document, "KV222", text, path)
+                    of_all = change(document, ChangeKind.KEY, path[:-1], "all")
+                    is_both = len(group.any or ()) == 2 and not group.all and path[-2] == "any"
+                    fix = Fix("use all", (of_all,)) if is_both else None
+                    yield warn(document, "KV222", text, path, fix=fix)
         if not isinstance(condition, Condition):
             continue
         operator, key, value = operators.get(condition.operator), condition.key, condition.value

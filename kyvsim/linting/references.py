@@ -19,7 +19,11 @@ from kyvsim.kubernetes.labels import unselectable_label
 from kyvsim.kubernetes.objects import KubernetesObject, Path, contains_text, found_at, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
-from kyvsim.languages.classic.validation.variables import impossible_calls_in, unreadable_variables
+from kyvsim.languages.classic.validation.variables import (
+    fix_of_keys,
+    impossible_calls_in,
+    unreadable_variables,
+)
 from kyvsim.model.diagnostic import (
     ChangeKind,
     Diagnostic,
@@ -709,9 +713,10 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
         conditions = found_at(document.data, exception.conditions.path)
         for problem, path, note in unreadable_variables(conditions):
             text = f"a condition of the exception can never be evaluated: {problem}"
-            place = document.locate(("spec", "conditions", *path))
-            excerpt = (note,) if note else ()
-            yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
+            full_path = ("spec", "conditions", *path)
+            excerpt, fix = (note,) if note else (), fix_of_keys(document, full_path)
+            place = document.locate(full_path)
+            yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt, fix)
         if not contains_text(conditions, "("):
             continue
         for problem, path in impossible_calls_in(texts_within(conditions, ("spec", "conditions"))):

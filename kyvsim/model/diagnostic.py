@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Path
+from kyvsim.kubernetes.objects import Path, found_at
 from kyvsim.model.source import Document, Location
 
 # Fixes of diagnostics: changes of a document, with their positions.
@@ -81,10 +81,7 @@ Instead = tuple[str, str]
 
 def respelled(document: Document, path: Path, instead: Instead) -> Fix | None:
     """Return the fix of a part of the string at a path; None if it is not once in it."""
-    value = document.data
-    for step in path:
-        value = value[step]
-    old, new = instead
+    value, (old, new) = found_at(document.data, path), instead
     # A part of a longer name is something else.
     ends = [r"\b" if one.isalnum() else "" for one in (old[:1], old[-1:])]
     once = re.compile(re.escape(old).join(ends))
@@ -212,9 +209,14 @@ def likely(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """
     names = tuple(known)
     near = nearest(word, names, likeness)
-    others = (one for one in names if one != near and is_slip(word, one))
-    other = next(others, "") if near else ""
+    other = next((one for one in slips_for(word, names) if one != near), "") if near else ""
     return f": did you mean `{near}`{f' or `{other}`' if other else ''}?" if near else ""
+
+
+def slips_for(word: str, known: Iterable[str]) -> list[str]:
+    """Return the names that may be meant by a slip of the pen; first of all other capitals."""
+    found = [one for one in known if is_slip(word, one)]
+    return [one for one in found if one.lower() == word.lower()] or found
 
 
 _SHORTEST = 4

@@ -41,6 +41,7 @@ from kyvsim.kubernetes.objects import Path, object_key
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_problems
 from kyvsim.languages.classic.validation.rule_parts import syntax_problem
 from kyvsim.languages.classic.validation.variables import (
+    fix_of_keys,
     invalid_cleanup_variables,
     unreadable_variables,
 )
@@ -105,7 +106,8 @@ def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
             found.append(("KV232", reason, path, note_on_syntax(query)))
     for code, text, path, note in found:
         excerpt = (note,) if note else ()
-        yield Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
+        fix = fix_of_keys(policy.document, path)
+        yield Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt, fix)
 
 
 _MATCHED = passed("resource matched")

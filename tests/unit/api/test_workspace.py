@@ -98,3 +98,4 @@ def test_names_both_names_that_a_slip_may_mean():
         ": did you mean `base64_decode` or `base64_encode`?",
     }
     assert likely("base64_encoode", names) == ": did you mean `base64_encode`?"
+    assert likely("equals", ("Equal", "Equals")) == ": did you mean `Equals`?"

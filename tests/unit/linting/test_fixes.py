@@ -164,6 +164,39 @@ FIXED = {
         "deployment, Job",
         "Deployment,Job",
     ),
+    "alternatives": (
+        deny('"{{ request.name }}"').replace("Equals", "NotEquals")
+        + '          - key: "{{ request.name }}"\n            operator: NotEquals\n'
+        '            value: "y"\n',
+        "any:\n          - key",
+        "all:\n          - key",
+    ),
+    "keys": (
+        deny("\"{{ request.object.metadata.labels.a.b/c || 'labels.d/e' }}: labels.f/g\""),
+        "labels.a.b/c",
+        r"labels.\"a.b/c\"",
+    ),
+    "operator of CEL": (
+        validation("size(object.spec.ports) => 1 && object.spec.type != 'NodePort'"),
+        "=>",
+        ">=",
+    ),
+    "word of CEL": (
+        validation("size(object.spec.ports) > 1 and object.spec.type != 'NodePort'"),
+        "and",
+        "&&",
+    ),
+    "function of CEL": (
+        validation("object.spec.type.startWith('Node')"),
+        "startWith",
+        "startsWith",
+    ),
+    "operator": (deny('"{{ request.name }}"').replace("Equals", "equals"), "equals", "Equals"),
+    "error that hides warnings": (
+        pattern("tpye: {}").replace("pattern", "patern"),
+        "patern",
+        "pattern",
+    ),
     "anchor": (
         pattern("spec: {^(ports): [{port: 80}]}").replace("No.", "All ports are 80."),
         "^(ports)",
@@ -180,6 +213,13 @@ LEFT_ALONE = {
     "amount of CPU": pattern("spec: {containers: [{resources: {limits: {cpu: '500Mi'}}}]}", "Pod"),
     "other version": validation("object.spec.type != 'NodePort'", "v2"),
     "word for a number": validation("object.spec.healthCheckNodePort != 'x'"),
+    "alternative of three": deny('"{{ request.name }}"').replace("Equals", "NotEquals")
+    + "".join(
+        f'          - key: "{{{{ request.{key} }}}}"\n            operator: NotEquals\n'
+        f'            value: "y"\n'
+        for key in ("name", "namespace")
+    ),
+    "operator with several meanings": deny('"{{ request.name }}"').replace("Equals", "Contains"),
     "order of a text": validation("object.metadata.?labels[?'a'].orValue('') > 3"),
     "selector": pattern("metadata: {name: x}", "Namespace").replace(
         "kinds: [Namespace]",

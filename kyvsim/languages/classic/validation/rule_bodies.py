@@ -17,7 +17,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     patch_paths,
     validation_error,
 )
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, respelled
 from kyvsim.model.policy import Policy
 from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
@@ -233,6 +233,8 @@ def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
         note = next((note for sign, note in _PATCH_NOTES if sign in reason), "")
         error = subject.error(patch.path, "KV132", text)
+        with_slash = respelled(subject.policy.document, patch.path, (reason, f"/{reason}"))
+        error = error._replace(fix=with_slash)
         yield error._replace(excerpt=(f"note: {note}",)) if note else error
 
 

@@ -15,7 +15,7 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, Path, contains_text
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, slips_for
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.release import Release
 from kyvsim.model.request import OPERATIONS
@@ -198,20 +198,27 @@ def check_conditions(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
             found.append((f"mutate.targets[{index}].preconditions: {block.problem}", block.path))
     for text, path in found:
         error = subject.error(path, "KV133", f"path: {subject.text_path}.{text}")
-        note = _note_on_condition(written_at(rule, path), text)
-        yield error._replace(excerpt=(f"note: {note}",)) if note else error
+        written = written_at(rule, path)
+        if written.__class__ is not dict:
+            yield error
+        elif not {"any", "all"}.isdisjoint(written):
+            note = "`any` and `all` do not contain each other: write one level, side by side"
+            yield error._replace(excerpt=(f"note: {note}",))
+        elif "`operator` is invalid" in text and (meant := _operator_meant(written)):
+            place, given = (*path, "operator"), str(written["operator"])
+            changed = change(subject.policy.document, ChangeKind.VALUE, place, meant)
+            # `Contains` of other languages has several meanings.
+            fix = None if given.endswith("Contains") else Fix(f"use {meant}", (changed,))
+            yield error._replace(excerpt=(f"note: write `{meant}`",), fix=fix)
+        else:
+            yield error
 
 
-def _note_on_condition(written: Json, problem: str) -> str:
-    """Return how to write a condition that Kyverno rejects, or ""."""
-    if written.__class__ is not dict:
-        return ""
-    if not {"any", "all"}.isdisjoint(written):
-        return "`any` and `all` do not contain each other: write one level, side by side"
-    meant = (
-        _OPERATORS.get(str(written.get("operator"))) if "`operator` is invalid" in problem else ""
-    )
-    return f"write `{meant}`" if meant else ""
+def _operator_meant(condition: Json) -> str:
+    """Return the operator that is meant by an unknown one, or ""."""
+    given = str(condition.get("operator"))
+    slips = slips_for(given, operators)
+    return slips[0] if len(slips) == 1 else _OPERATORS.get(given, "")
 
 
 _OPERATORS: Mapping[str, str] = {

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import TypeAlias
 
 from kyvsim.engine.match import criteria_of
-from kyvsim.jmespath.query import impossible_calls, note_on_syntax
+from kyvsim.jmespath.query import impossible_calls, note_on_syntax, with_quoted_keys
 from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json, Path, contains_text, found_at, path_text, without
@@ -23,8 +23,9 @@ from kyvsim.languages.classic.validation.rule_parts import (
     syntax_problem,
     validation_error,
 )
-from kyvsim.model.diagnostic import Diagnostic, likely
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely
 from kyvsim.model.policy import Policy
+from kyvsim.model.source import Document
 from kyvsim.policy.anchors import parse_anchor
 from kyvsim.policy.autogen import REFERENCE
 from kyvsim.policy.rule import RuleNode
@@ -146,10 +147,20 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         rule = subject.rule.tree
         cut = _note_on_cut(rule.data, path) if "\ufffd" in message else ""
         note = cut or _note(rule.data, path) or _note_on_name(rule, message)
-        error = subject.error(
-            (*subject.rule.path, *path), "KV146" if cut else "KV112", _INVALID + message
-        )
-        yield error._replace(excerpt=(note,)) if note else error
+        place = (*subject.rule.path, *path)
+        error = subject.error(place, "KV146" if cut else "KV112", _INVALID + message)
+        fix = fix_of_keys(subject.policy.document, place)
+        yield error._replace(excerpt=(note,) if note else (), fix=fix)
+
+
+def fix_of_keys(document: Document, path: Path) -> Fix | None:
+    """Return the fix of keys without quotes in the JMESPath at a path; None if there are none."""
+    text = new = found_at(document.data, path)
+    for one in {variable for _, variable in VARIABLE.findall(text)} or {text}:
+        if syntax_problem(expression_of(one)):
+            new = new.replace(one, with_quoted_keys(one))
+    changes = (change(document, ChangeKind.VALUE, path, new),)
+    return Fix("add quotes", changes) if new != text else None
 
 
 def _note_on_cut(data: object, path: Path) -> str:
