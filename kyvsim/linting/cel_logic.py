@@ -11,7 +11,7 @@ from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
 from kyvsim.cel.unparse import written
 from kyvsim.kubernetes.objects import Path
-from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression
+from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
 from kyvsim.linting.patterns import needless_escape
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic
@@ -564,6 +564,8 @@ def impossible_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
         for node in one.nodes():
             if not isinstance(node, Call) or node.function not in {*_COMPARING, "split", "replace"}:
                 continue
+            if node.target is not None and is_name(node.target, "regex"):
+                continue  # regex.replace
             texts = [each.value for each in children(node) if isinstance(each, Literal)]
             escapes = (needless_escape(each) for each in texts if isinstance(each, str))
             if escape := next(filter(None, escapes), ""):

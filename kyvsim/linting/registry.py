@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, Final
 
 from kyvsim.linting import (
@@ -71,6 +72,7 @@ CHECKS: Final = (
         KV356='key: "{{ request.object.metadata.labels.team }}"',
     ),
     _rules(requests.optional_fields, KV373='key: "{{ request.object.spec.hostNetwork }}"'),
+    _rules(requests.required_by_negations, KV374="hostNetwork: false"),
     _rules(expressions.exclusive_conditions, KV223='key: "{{ request.operation }}"'),
     _rules(queries.misread_queries, **_MISREAD),
     _rules(
@@ -387,8 +389,10 @@ CHECKS: Final = (
     _rules(patches.unreadable_json, KV348='patchesJson6902: "[{op: remove, path: /spec/type}]"'),
     _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
     _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
-    _rules(fields.rejected_keys, KV327='healthCheckNodePort: "30000"'),
-    _rules(fields.incomplete_objects, KV327='healthCheckNodePort: "30000"'),
+    _rules(
+        lambda policy: chain(fields.rejected_keys(policy), fields.incomplete_objects(policy)),
+        KV327='healthCheckNodePort: "30000"',
+    ),
     _files(
         lambda given: patches.mistyped_patches(given.policies, given.kinds),
         KV225="=(hostNetwrk): false",

@@ -1,14 +1,15 @@
 """Checks of what rules read from requests and write to objects: values that never exist."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import NO_KINDS, parse_kind_selector
 from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import Path, contains_text
-from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.kubernetes.wildcard import Comparison, has_wildcard
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_fields import is_optional
@@ -19,7 +20,7 @@ from kyvsim.linting.patterns import validation_patterns
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.policy.anchors import NEGATION
+from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, NEGATION
 from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.policy.rule import (
     Clone,
@@ -30,7 +31,14 @@ from kyvsim.policy.rule import (
     MutateTarget,
     RuleNode,
 )
-from kyvsim.policy.tree import Condition, PatternEntry, PatternMap, PatternNode
+from kyvsim.policy.tree import (
+    Condition,
+    PatternEntry,
+    PatternLeaf,
+    PatternList,
+    PatternMap,
+    PatternNode,
+)
 from kyvsim.policy.visit import Text, TextKind, written_at
 from kyvsim.schema.merge_types import find_type
 
@@ -85,26 +93,19 @@ def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/variables/vars.go; fields marked as optional in k8s.io/api
     """
     for rule in policy.rules:
-        match = rule.tree.match
-        selectors = [parse_kind_selector(text) for one in match.filters for text in one.kinds]
-        kinds = {one.kind for one in selectors}
-        if any(one.subresource or has_wildcard(one.kind) for one in selectors):
+        kinds, may_lack = _whole_kinds(rule)
+        if not kinds:
             continue
         if len(kinds) > 1 and contains_text(rule.tree.data.get("preconditions"), "kind"):
             continue  # the rule may read the field of one kind only
         texts = [one for one in texts_of(rule) if one.path[-1] not in {"message", "name"}]
-        types = types_matched(match, find_type, NO_KINDS)
         nodes = nodes_of(rule)
         loops = [one for one in nodes if isinstance(one, ForEachValidation | ForEachMutation)]
         for one in nodes:
             if not isinstance(one, Condition) or one.value in ("", None):
                 continue  # see KV356
             read, steps = _field_read(one, loops)
-            optional = (
-                at
-                for at in range(1, len(steps))
-                if is_optional(("object", *steps[: at + 1]), kinds, types, is_outside=False)
-            )
+            optional = (at for at in range(1, len(steps)) if may_lack(("object", *steps[: at + 1])))
             missing = next(optional, 0)
             names = {*steps[missing:]} - _EVERYWHERE
             others = [each.text for each in texts if each.text != one.key]
@@ -113,6 +114,23 @@ def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
                 default = {bool: "`false`", int: "`0`"}.get(type(one.value), "''")
                 text = f"`{read}` may be missing, which is an error: write `{read} || {default}`"
                 yield warn(policy.document, "KV373", text, (*one.path, "key"))
+
+
+_MayLack = Callable[[tuple[str, ...]], bool]
+"""Tells whether an object may have nothing at a path; see `is_optional`."""
+
+
+def _whole_kinds(rule: Rule) -> tuple[frozenset[str], _MayLack]:
+    """Return the kinds that a rule matches, and what their objects may lack.
+
+    There are no kinds if objects of requests may have others.
+    """
+    match = rule.tree.match
+    selectors = [parse_kind_selector(text) for one in match.filters for text in one.kinds]
+    whole = not any(one.subresource or has_wildcard(one.kind) for one in selectors)
+    kinds = frozenset(one.kind for one in selectors) if whole else frozenset()
+    types = types_matched(match, find_type, NO_KINDS) if kinds else ()
+    return kinds, partial(is_optional, kinds=kinds, types=types, is_outside=False)
 
 
 def _field_read(
@@ -136,6 +154,74 @@ def _field_read(
             return "", ()
         steps = (*over[1].strip(".").split("."), min(names), "[]", *steps)
     return read[0], steps
+
+
+_ONLY_TRUE = frozenset({"hostNetwork", "hostPID", "hostIPC"})
+"""Booleans that an API server omits unless they are true."""
+
+
+def required_by_negations(policy: Policy) -> Iterator[Diagnostic]:
+    """KV374: a pattern that requires an optional field, but only forbids something of it.
+
+    upstream: pkg/engine/validate/validate.go; fields marked as optional in k8s.io/api
+    """
+    for rule in policy.rules:
+        section, data = rule.tree.validate, rule.tree.data
+        if section is None or section.pattern is None:
+            continue
+        kinds, may_lack = _whole_kinds(rule)
+        for entry in _forbidding(section.pattern.root, ("object",), may_lack) if kinds else ():
+            key = entry.key
+            # What selects objects may make sure that they have the field.
+            found = contains_text(data.get("match"), "selector" if key == "labels" else key)
+            if found or contains_text(data.get("preconditions"), key):
+                continue
+            why = f"the pattern fails for objects without `{key}`, although it only forbids values"
+            if key in _ONLY_TRUE:
+                why = f"an API server omits `{key}` unless it is true, so the pattern always fails"
+            yield warn(policy.document, "KV374", f"{why}: write `=({key})`", entry.path)
+
+
+def _forbidding(
+    node: PatternNode, steps: tuple[str, ...], may_lack: _MayLack
+) -> Iterator[PatternEntry]:
+    """Yield the entries without anchor for optional fields whose values only forbid something."""
+    if isinstance(node, PatternList):
+        for item in node.items:
+            yield from _forbidding(item, (*steps, "[]"), may_lack)
+    entries = node.entries if isinstance(node, PatternMap) else ()
+    # A condition may select the objects that have the field.
+    are_selected = any(one.anchor in {CONDITION, GLOBAL} for one in entries)
+    for entry in entries:
+        at = (*steps, entry.key)
+        # A value of a label may be forbidden for objects that need the label.
+        is_plain = entry.anchor is None and steps[-1] not in {"labels", "annotations"}
+        if is_plain and may_lack(at) and _only_forbids(entry, is_in_list=steps[-1] == "[]"):
+            if entry.key in _ONLY_TRUE or not are_selected:
+                yield entry
+        elif entry.anchor in {None, EQUALITY} and not are_selected:
+            yield from _forbidding(entry.value, at, may_lack)
+
+
+def _only_forbids(entry: PatternEntry, *, is_in_list: bool) -> bool:
+    value = entry.value
+    if isinstance(value, PatternLeaf):
+        atoms = [atom for alternative in value.alternatives for atom in alternative]
+        if entry.key in _ONLY_TRUE:
+            return value.data in (False, "false", "!true")
+        if is_in_list:
+            return False  # an element without the field may be what the pattern forbids
+        return bool(atoms) and all(
+            isinstance(one, Comparison) and one.operator == "!" and one.operand.strip("*?")
+            for one in atoms
+        )
+    maps = value.items if isinstance(value, PatternList) else (value,)
+    return bool(maps) and all(
+        isinstance(one, PatternMap)
+        and one.entries
+        and all(inner.anchor in {NEGATION, EQUALITY} for inner in one.entries)
+        for one in maps
+    )
 
 
 def _fields_of(pattern: PatternNode, key: str) -> Iterator[PatternEntry]:

@@ -273,6 +273,7 @@ LABEL = "object.metadata.?labels[?'a'].orValue('')"
         (rf"{LABEL}.contains('a\\.b')", ["KV309"]),
         (rf"{LABEL}.split('\\+').size() > 1", ["KV309"]),
         (rf"{LABEL} == '\\*'", ["KV309"]),
+        (rf"regex.replace({LABEL}, 'a\\.b', 'c') == 'c'", []),
         (rf"{LABEL}.matches('^a\\.b$')", []),
     ],
 )

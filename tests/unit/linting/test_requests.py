@@ -17,6 +17,7 @@ from kyvsim.linting.requests import (
     old_objects,
     optional_fields,
     patterns_at_deletion,
+    required_by_negations,
     targets_not_read,
     wildcard_selectors,
 )
@@ -518,3 +519,73 @@ def test_elements_of_containers_without_an_optional_field(remarks, over, field, 
     loop = {"list": over, "deny": {"conditions": {"all": [condition]}}}
     rule = {**matching(kind), "validate": {"message": "m", "foreach": [loop]}}
     assert [code for code, _, _ in remarks(optional_fields, rule)] == ["KV373"] * count
+
+
+def requiring(pattern, *kinds, **more):
+    return {**matching(*kinds or ("Pod",)), "validate": {"pattern": pattern}, **more}
+
+
+NO_PORTS = {"spec": {"containers": [{"ports": [{"=(hostPort)": 0}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "field", "why"),
+    [
+        (requiring({"spec": {"hostNetwork": False}}), "hostNetwork", "always fails"),
+        (requiring({"spec": {"hostPID": "!true"}}), "hostPID", "always fails"),
+        (requiring({"spec": {"(nodeName)": "a*", "hostIPC": "false"}}), "hostIPC", "always fails"),
+        (
+            requiring({"spec": {"template": {"spec": {"hostIPC": False}}}}, "Job", "Deployment"),
+            "hostIPC",
+            "always fails",
+        ),
+        (requiring(NO_PORTS), "ports", "fails for objects without `ports`"),
+        (
+            requiring(
+                {"spec": {"=(initContainers)": [{"securityContext": {"X(privileged)": "a"}}]}}
+            ),
+            "securityContext",
+            "fails for objects without",
+        ),
+        (requiring({"metadata": {"annotations": {"X(a)": "null"}}}), "annotations", "without"),
+        (requiring({"spec": {"runtimeClassName": "!kata & !gvisor*"}}), "runtimeClassName", ""),
+        (requiring({"spec": {"externalIPs": [{"X(a)": 1}]}}, "Service"), "externalIPs", ""),
+    ],
+)
+def test_a_pattern_that_only_forbids_does_not_require_the_field(remarks, rule, field, why):
+    ((code, path, message),) = remarks(required_by_negations, rule)
+    assert (code, path.rpartition("/")[2]) == ("KV374", field)
+    assert why in message
+    assert message.endswith(f"write `=({field})`")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        requiring({"spec": {"=(hostNetwork)": False}}),
+        requiring({"spec": {"hostNetwork": True}}),
+        requiring({"spec": {"containers": [{"securityContext": {"privileged": False}}]}}),
+        requiring({"spec": {"containers": [{"securityContext": {"X(a)": "b", "runAsUser": 1}}]}}),
+        # An API server adds an empty one to each Pod.
+        requiring({"spec": {"securityContext": {"X(sysctls)": "null"}}}),
+        requiring({"spec": {"containers": [{"image": "!*:latest"}]}}),
+        requiring({"metadata": {"labels": {"team": "!none"}}}),
+        requiring({"spec": {"(type)": "ExternalName", "externalName": "!localhost"}}, "Service"),
+        requiring({"spec": {"runtimeClassName": "!?*"}}),
+        requiring({"spec": {"runtimeClassName": "kata | !gvisor"}}),
+        requiring({"spec": {"X(volumes)": [{"X(hostPath)": "null"}]}}),
+        requiring(NO_PORTS, "Disk"),
+        requiring(NO_PORTS, "Pod/status"),
+        {
+            **requiring({"metadata": {"labels": {"X(a)": "null"}}}),
+            **matching("Pod", selector={"matchLabels": {"b": "c"}}),
+        },
+        requiring(
+            NO_PORTS,
+            preconditions={"all": [{"key": "{{ request.object.spec.containers[].ports[] }}"}]},
+        ),
+        {**matching("Pod"), "validate": {"anyPattern": [NO_PORTS, {"spec": {"os": "a"}}]}},
+    ],
+)
+def test_other_patterns_may_require_their_fields(remarks, rule):
+    assert remarks(required_by_negations, rule) == []
