@@ -24,9 +24,10 @@ class TestInputs(NamedTuple):
 
 
 def row_problems(tests: Iterable[TestInputs]) -> Iterator[Diagnostic]:
-    """KV042: rows for missing resources, or with different results for one resource."""
+    """KV042: rows for missing resources or rules, or with different results for one resource."""
     for test in tests:
         yield from _contradicting_rows(test.manifest)
+        yield from _rules_of_policies_without(test)
         for obj in test.resources:
             if object_key(obj).kind == "PolicyException":
                 text = (
@@ -65,6 +66,22 @@ def _contradicting_rows(manifest: Manifest) -> Iterator[Diagnostic]:
                 )
                 path = (*row.path, "resources", index)
                 yield warn(manifest.document, "KV042", text, path)
+
+
+def _rules_of_policies_without(test: TestInputs) -> Iterator[Diagnostic]:
+    kinds = {
+        name: one.kind
+        for one in test.policies
+        if not one.facts.has_rules
+        for name in (one.name, one.key)
+    }
+    for row in test.manifest.rows:
+        if row.rule and row.policy in kinds:
+            text = (
+                f"`rule` has no effect: a {kinds[row.policy]} has no rules, so the row expects the "
+                "result of the whole policy"
+            )
+            yield warn(test.manifest.document, "KV042", text, (*row.path, "rule"))
 
 
 def _unknown_resources(

@@ -30,7 +30,7 @@ VALUES = {
 def found(tmp_path):
     """Return code and message of each diagnostic of a test with some rows."""
 
-    def report(*rows, names=("a", "b"), resources=("resources.yaml",), **fields):
+    def report(*rows, names=("a", "b"), resources=("resources.yaml",), policy=POLICY, **fields):
         objects = [
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
             for name in names
@@ -47,7 +47,7 @@ def found(tmp_path):
             ],
             **fields,
         }
-        (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+        (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
         (tmp_path / "resources.yaml").write_text(yaml.safe_dump_all(objects))
         (tmp_path / "values.yaml").write_text(yaml.safe_dump(VALUES))
         (tmp_path / "kyverno-test.yaml").write_text(yaml.safe_dump(test))
@@ -55,6 +55,34 @@ def found(tmp_path):
         return [(one.code, one.message) for one in told]
 
     return report
+
+
+IN_CEL = {
+    "apiVersion": "policies.kyverno.io/v1",
+    "kind": "ValidatingPolicy",
+    "metadata": {"name": "p"},
+    "spec": {
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE"],
+                    "resources": ["pods"],
+                }
+            ]
+        },
+        "validations": [{"expression": "object.metadata.name != 'x'", "message": "No."}],
+    },
+}
+
+
+def test_rows_for_rules_of_a_policy_without_rules(found):
+    row = {"policy": "p", "kind": "Pod", "resources": ["a"], "result": "pass"}
+    told = [text for code, text in found(("a", "pass"), policy=IN_CEL) if code == "KV042"]
+    text = "a ValidatingPolicy has no rules, so the row expects the result of the whole policy"
+    assert told == [f"`rule` has no effect: {text}"]
+    assert "KV042" not in dict(found(results=[row], policy=IN_CEL))
 
 
 def test_rows_for_resources_that_are_missing(found):
