@@ -359,6 +359,10 @@ def unfitting_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tup
 def _never(leaf: PatternLeaf, types: Sequence[Type]) -> str:
     """Return why a value of the types never matches a leaf, or ""."""
     scalars = {one.scalar for one in types}
+    if all(one.mapping and not one.scalar and not one.sequence for one in types):
+        is_text = isinstance(leaf.data, str) and leaf.data.strip() not in {"", "*", "null"}
+        text = "the field is a map, which no text but `*` matches: write `*`, or fields of it"
+        return text if is_text else ""
     if any(one.mapping or one.sequence for one in types) or len(scalars) != 1:
         return ""
     if scalars == {STRING} and isinstance(leaf.data, bool):

@@ -1,5 +1,6 @@
 """Checks of what rules look up by name: fields of requests, paths of the API, images."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from kyvsim.kubernetes.discovery import (
     served_versions,
     split_api_version,
 )
+from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.objects import Path, object_key, text_field, value_at
 from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
@@ -312,6 +314,10 @@ def unknown_resources_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
                 yield policy.warn("KV163", problem, one.path)
 
 
+_OF_NO_REGISTRY = re.compile(r"(?!localhost/)[a-z0-9_-]+(?:/|[:@][^/]*$)")
+"""Names without a registry: that has a dot, a port, or is `localhost`."""
+
+
 def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
     """KV334: a reference in `verifyImages` that no image matches, which are then not verified.
 
@@ -324,6 +330,11 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
             references = images.data.get("imageReferences")
             for index, text in enumerate(references if isinstance(references, list) else ()):
                 problem = "" if is_open(text) else _reference_problem(str(text))
+                if isinstance(text, str) and not problem and _OF_NO_REGISTRY.match(text):
+                    problem = (
+                        ", since images are compared with their registry: write "
+                        f"`docker.io/{text}`, or `*/{text}` for all registries"
+                    )
                 if problem:
                     path = (*images.path, "imageReferences", index)
                     yield warn(
@@ -344,12 +355,30 @@ def unreadable_keys(policy: CelPolicy) -> Iterator[Diagnostic]:
     """
     for attestor in policy.spec.attestors:
         for path, text in attestor.keys:
+            problem = _placeholder_problem(text)
             if text.strip() and not text.lstrip().startswith("-----BEGIN "):
                 problem = (
                     "this is not PEM, so no image can be verified with it: keep the lines "
                     "`-----BEGIN …-----` and `-----END …-----`"
                 )
+            if problem:
                 yield policy.warn("KV365", problem, path)
+
+
+_PEM = re.compile(r"-----BEGIN [\w ]+-----(.*?)-----END [\w ]+-----", re.DOTALL)
+
+
+def _placeholder_problem(text: str) -> str:
+    """Return that a key or certificate has no base64 text between its lines, or ""."""
+    for body in _PEM.findall(text):
+        with contextlib.suppress(Base64Error):
+            if decode_base64("".join(body.split())):
+                continue
+        return (
+            "the text between `-----BEGIN …-----` and `-----END …-----` is not base64, so no image "
+            "can be verified with it: replace the placeholder"
+        )
+    return ""
 
 
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
@@ -438,29 +467,35 @@ _ISSUERS = frozenset(
 )
 
 
+_NO_KEY = (
+    "this is neither a public key nor a URI: write the key itself, from `-----BEGIN PUBLIC "
+    "KEY-----` on, or `k8s://NAMESPACE/SECRET`; a policy cannot read files"
+)
+_NO_CERTIFICATE = "this is not a certificate: write it from `-----BEGIN CERTIFICATE-----` on"
+
+
 def _form_problems(one: Node) -> Iterator[tuple[str, str, str]]:
     """Yield field, text and problem of keys and identities."""
     if isinstance(one, Keys):
-        text = one.public_keys.strip()
-        if text and not text.startswith(("-----BEGIN", "/")) and "://" not in text:
-            problem = (
-                "this is neither a public key nor a URI: write the key itself, from `-----BEGIN "
-                "PUBLIC KEY-----` on, or `k8s://NAMESPACE/SECRET`; a policy cannot read files"
-            )
-            yield "publicKeys", text, problem
+        if problem := _pem_problem(one.public_keys.strip(), _NO_KEY):
+            yield "publicKeys", one.public_keys, problem
         if one.kms and "://" not in one.kms:
             yield "kms", one.kms, "this is not the URI of a key, such as `awskms:///alias/NAME`"
     elif isinstance(one, Certificates):
         for field, text in (("cert", one.cert), ("certChain", one.cert_chain)):
-            if text and not text.strip().startswith(("-----BEGIN", "/")) and "://" not in text:
-                problem = (
-                    "this is not a certificate: write it from `-----BEGIN CERTIFICATE-----` on"
-                )
+            if problem := _pem_problem(text.strip(), _NO_CERTIFICATE):
                 yield field, text, problem
     elif isinstance(one, Rekor) and one.url and "://" not in one.url:
         yield "url", one.url, f"this is not a URL: write `https://{one.url}`"
     elif isinstance(one, Keyless) and (problem := _issuer_problem(one)):
         yield "issuer", one.issuer, problem
+
+
+def _pem_problem(text: str, other: str) -> str:
+    """Return `other` if a text is neither PEM nor a URI, or why it cannot be decoded, or ""."""
+    if text and not text.startswith(("-----BEGIN", "/")) and "://" not in text:
+        return other
+    return _placeholder_problem(text)
 
 
 def _issuer_problem(one: Keyless) -> str:

@@ -514,7 +514,14 @@ def test_selectors_that_no_labels_satisfy(told_containers, selector, found):
 
 
 @pytest.mark.parametrize(
-    ("key", "found"), [("MFkwEwYH", ["KV365"]), ("-----BEGIN PUBLIC KEY-----\nMFkw", []), ("", [])]
+    ("key", "found"),
+    [
+        ("MFkwEwYH", ["KV365"]),
+        ("-----BEGIN PUBLIC KEY-----\n<key>\n-----END PUBLIC KEY-----", ["KV365"]),
+        ("-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----", []),
+        ("-----BEGIN PUBLIC KEY-----\nMFkw", []),
+        ("", []),
+    ],
 )
 def test_keys_that_are_not_pem(written, key, found):
     text = "images.containers.all(i, verifyImageSignatures(i, [attestors.a]) > 0)"

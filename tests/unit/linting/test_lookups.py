@@ -112,6 +112,9 @@ def verifies(reference):
         ("localhost:5000/web", "write `localhost:5000/web:*`"),
         ("https://ghcr.io/shop/*", "write `ghcr.io/shop/*`"),
         ("ghcr.io/shop/", "write `ghcr.io/shop/*`"),
+        ("shop/web*", "write `docker.io/shop/web*`, or `*/shop/web*`"),
+        ("nginx:1.*", "write `docker.io/nginx:1.*`"),
+        ("nginx@sha256:*", "write `docker.io/nginx@sha256:*`"),
     ],
 )
 def test_a_reference_that_no_image_matches(remarks, reference, text):
@@ -122,7 +125,19 @@ def test_a_reference_that_no_image_matches(remarks, reference, text):
 
 @pytest.mark.parametrize(
     "reference",
-    ["*", "ghcr.io/shop/*", "ghcr.io/web:1", "ghcr.io/web@sha256:*", "ghcr.io/*", "a*", "{{ x }}"],
+    [
+        "localhost/web:*",
+        "registry:5000/web:*",
+        "Shop/web:*",
+        "*/shop/web*",
+        "*",
+        "ghcr.io/shop/*",
+        "ghcr.io/web:1",
+        "ghcr.io/web@sha256:*",
+        "ghcr.io/*",
+        "a*",
+        "{{ x }}",
+    ],
 )
 def test_a_reference_that_may_match(remarks, reference):
     assert remarks(unmatched_images, verifies(reference)) == []
@@ -186,6 +201,9 @@ def test_the_body_of_a_call(remarks, call, found):
     assert [code for code, *_ in remarks(bodies_of_calls, rule)] == found
 
 
+PEM = "-----BEGIN {0}-----\n{1}\n-----END {0}-----\n"
+
+
 def attested_by(**entry):
     return {"verifyImages": [{"imageReferences": ["a/*"], "attestors": [{"entries": [entry]}]}]}
 
@@ -197,6 +215,11 @@ def attested_by(**entry):
         ({"keys": {"publicKeys": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE"}}, "publicKeys"),
         ({"keys": {"publicKeys": "-----BEGIN PUBLIC KEY-----\nMFkw"}}, ""),
         ({"keys": {"publicKeys": "\n  -----BEGIN PUBLIC KEY-----\nMFkw"}}, ""),
+        ({"keys": {"publicKeys": PEM.format("KEY", "MFkw\nEwYH\n")}}, ""),
+        ({"keys": {"publicKeys": PEM.format("KEY", "{{ keys.data.a }}")}}, ""),
+        ({"keys": {"publicKeys": PEM.format("KEY", "REPLACE_WITH_YOUR_KEY")}}, "publicKeys"),
+        ({"keys": {"publicKeys": PEM.format("KEY", "MFkw\n...")}}, "publicKeys"),
+        ({"certificates": {"cert": PEM.format("CERT", "<certificate>")}}, "cert"),
         ({"keys": {"publicKeys": "k8s://kyverno/key"}}, ""),
         ({"keys": {"publicKeys": "/etc/keys/cosign.pub"}}, ""),
         ({"keys": {"publicKeys": "{{ keys.data.production }}"}}, ""),
