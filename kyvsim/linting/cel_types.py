@@ -18,7 +18,8 @@ from kyvsim.linting.cel_policy import (
     field_of,
     matched_types,
 )
-from kyvsim.model.diagnostic import Diagnostic, Instead
+from kyvsim.model.diagnostic import Diagnostic, Instead, listed
+from kyvsim.schema.hints import field_hint
 from kyvsim.schema.merge_types import BOOLEAN, NUMERIC, STRING, UNTYPED, Type
 
 _MARK = "\0"
@@ -164,6 +165,9 @@ class _Checking(NamedTuple):
                 # Objects are maps, which the checker does not know.
                 is_list = message.startswith("type 'list(") and "field selection" in message
                 is_certain = _MARK not in message or _indexes_list(call, checked) or is_list
+                if missing := self._missing_member(call, checked):
+                    found[number, at] = (one, _Problem("KV325", missing))
+                    continue
                 problem = _explained(call, message, checked)
                 if problem and is_certain and "undefined" not in message:
                     found[number, at] = (one, problem)
@@ -178,6 +182,27 @@ class _Checking(NamedTuple):
                 if text := self._written_problem(node, checked):
                     found[number, node.at] = (one, _Problem("KV327", text))
         return found
+
+    def _missing_member(self, node: Call | None, checked: Checked) -> str:
+        """Return why `in` never finds a constant in an object or in a list of objects, or ""."""
+        member = node.arguments[0] if node is not None and node.function == "@in" else None
+        if node is None or not isinstance(member, Literal):
+            return ""
+        name, owner = member.value, node.arguments[1]
+        kind, shown = checked.types[owner.id], written(owner)
+        if kind.kind == "list":
+            is_object = kind.parameters[0].name.startswith(_MARK)
+            advice = f"write `{shown}.exists(e, e.name == {written(member)})`, or the like"
+            return f"`{shown}` has objects, none of which is a constant: {advice}" * is_object
+        found = _at(self.kind, kind.name) if kind.name.startswith(_MARK) else None
+        fields = found.mapping.fields if found and found.mapping else {}
+        if found is None or not fields or not isinstance(name, str) or name in fields:
+            return ""
+        lists = [one for one in fields if (each := field_of(found, one)) and each.sequence]
+        hint = field_hint(name, fields, [found])
+        if not hint and lists:
+            hint = f": search in {listed(lists)} of it"
+        return f"`in` looks for a field of `{shown}`, and it has none of the name `{name}`{hint}"
 
     def _ignored_switch(self, node: Node, checked: Checked) -> str:
         """Return the boolean field that a node requires, whose value no expression reads, or ""."""
@@ -247,7 +272,10 @@ def _explained(node: Call | None, message: str, checked: Checked) -> _Problem | 
         if message.startswith("type 'list("):
             text = "this is always an error: a list has no fields (write `list.all(e, e.field …)`)"
         if "'string' does not support field selection" in message:
-            text = f"{text} (macros such as `all` take the keys of a map: the value is `map[key]`)"
+            text = (
+                f"{text} (functions are called, as `text.size()`; macros such as `all` take the "
+                "keys of a map: the value is `map[key]`)"
+            )
         return _Problem("KV350", text)
     parts = [node.target, *node.arguments] if node.target else list(node.arguments)
     if any(isinstance(one, Literal) and one.value is None for one in parts):

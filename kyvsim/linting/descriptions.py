@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
+from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import Call, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Path, metadata
-from kyvsim.linting.cel_policy import CelPolicy, is_name
+from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, Rule
@@ -83,16 +84,17 @@ def understated_cel_policies(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV391: a policy in CEL that does less than its name, its messages or its description say."""
     said, spec = _about(policy.policy), policy.spec
     for one in policy.expressions:
-        message = spec.validations[int(one.path[2])].message if one.is_test else ""
-        if not one.is_test or not _EACH.is_in(f"{said} {message}"):
+        if not one.is_test:
             continue
-        loop = one.root
-        if isinstance(loop, Loop) and loop.kind == "exists" and _reads_object(loop.source):
-            text = "`exists` needs one element, although the policy is about all: write `all`"
-            yield policy.warn("KV391", text, one.path)
-        elif any(map(_is_first_element, one.nodes())):
-            text = "`[0]` is only the first element, although the policy is about all: write `all`"
-            yield policy.warn("KV391", text, one.path)
+        about = f"{said} {spec.validations[int(one.path[2])].message}"
+        problems = filter(None, (_misquantified(policy, test, about) for test in _parts(one.root)))
+        problem = next(problems, "")
+        if not problem and _EACH.is_in(about) and any(map(_is_first_element, one.nodes())):
+            problem = (
+                "`[0]` is only the first element, although the policy is about all: write `all`"
+            )
+        if problem:
+            yield policy.warn("KV391", problem, one.path)
     if policy.kind == "GeneratingPolicy":
         for claim, done, text in (
             (
@@ -119,8 +121,78 @@ def _is_first_element(node: Node) -> bool:
     return is_first and isinstance(owner, Select) and dotted_name(owner).startswith("object.")
 
 
-def _reads_object(node: Node) -> bool:
-    return is_name(node, "object") or any(map(_reads_object, children(node)))
+def _parts(node: Node) -> Iterator[Node]:
+    """Yield the parts of an expression that `&&` and `||` join."""
+    if isinstance(node, Call) and node.function in {"_&&_", "_||_"}:
+        for one in node.arguments:
+            yield from _parts(one)
+    else:
+        yield node
+
+
+_SINGLE: Final = frozenset({"exists", "exists_one", "existsOne"})
+
+
+def _misquantified(policy: CelPolicy, node: Node, about: str) -> str:
+    """Return why a test of some elements is not what a text says about all of them, or ""."""
+    is_negated = isinstance(node, Call) and node.function == "!_"
+    loop = node.arguments[0] if isinstance(node, Call) and is_negated else node
+    counted = _counted(node)
+    if counted is not None:
+        loop, is_negated = counted, False
+    if not isinstance(loop, Loop) or loop.test is None:
+        return ""
+    owner = _list_of_object(policy, loop.source)
+    # A text about all elements names them, or what the loop reads of them.
+    read = [
+        one.field for one in ParsedExpression((), "", loop.test).nodes() if isinstance(one, Select)
+    ]
+    words = {owner, *read} - {"", "name", "metadata"}
+    nouns = "|".join(re.escape(one.removesuffix("s")) for one in sorted(words))
+    each = _Claim(
+        rf"(?:all|every|each|only)(?: (?!pods?|deployments?)[\w-]+){{0,2}} (?:\w*(?:{nouns}))s?",
+        _ONE_OF,
+    )
+    none = _Claim(rf"no (?:\w*(?:{nouns}))s?", _ONE_OF)
+    one_of = _Claim(rf"at least one (?:\w*(?:{nouns}))s?", "all|every|each")
+    if not owner:
+        return ""
+    if is_negated:
+        is_wrong = loop.kind == "all" and (none.is_in(about) or each.is_in(about))
+        return _TOO_FEW % ("!list.all(…)", "list.all(…)` or `!list.exists(…)") if is_wrong else ""
+    if loop.kind == "all" and one_of.is_in(about):
+        return "`all` tests each element, although one is enough for the policy: write `exists`"
+    is_single = loop.kind in _SINGLE or counted is not None
+    return _TOO_FEW % (loop.kind, "all") if is_single and each.is_in(about) else ""
+
+
+_TOO_FEW: Final = "`%s` needs one element, although the policy is about all: write `%s`"
+
+
+def _counted(node: Node) -> Loop | None:
+    """Return the filter of `list.filter(…).size() > 0`."""
+    if not isinstance(node, Call) or node.function not in {"_>_", "_>=_", "_!=_"}:
+        return None
+    size, least = node.arguments
+    is_some = isinstance(least, Literal) and least.value == (1 if node.function == "_>=_" else 0)
+    inner = children(size)[0] if isinstance(size, Call) and size.function == "size" else None
+    is_filter = isinstance(inner, Loop) and inner.kind == "filter"
+    return inner if is_some and is_filter and isinstance(inner, Loop) else None
+
+
+def _list_of_object(policy: CelPolicy, node: Node) -> str:
+    """Return the last field of a list of the object, also behind variables and defaults; or ""."""
+    variable = policy.variable(node)
+    if variable is not None:
+        return _list_of_object(policy, variable.root)
+    if isinstance(node, Loop) and node.kind == "filter":
+        return _list_of_object(policy, node.source)
+    if isinstance(node, Call) and node.function in {"orValue", OR_VALUE, "_+_"}:
+        return _list_of_object(policy, children(node)[0])
+    here = node
+    while isinstance(here, Select):
+        here = here.operand
+    return node.field if isinstance(node, Select) and is_name(here, "object") else ""
 
 
 _UNSYNCHRONIZED: Final = "without `%s`, generated objects stay as users leave them"

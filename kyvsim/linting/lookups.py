@@ -3,9 +3,14 @@
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
+from os.path import dirname
+from typing import NamedTuple
 
-from kyvsim.cel.nodes import Call, Ident, Literal, Select
+from kyvsim.cel.nodes import Call, Ident, Literal, Select, dotted_name
+from kyvsim.cel.parser import ExpressionSyntaxError
+from kyvsim.cel.parser import parse as parse_cel
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
@@ -22,17 +27,24 @@ from kyvsim.kubernetes.objects import Path, object_key, text_field, value_at
 from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
-from kyvsim.linting.cel_policy import CelPolicy, is_name
+from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
 from kyvsim.linting.matching import REMOVED_VERSIONS
 from kyvsim.linting.queries import trees
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document
+from kyvsim.policy.cel_policy import expressions
 from kyvsim.policy.images import Attestation, Certificates, Keyless, Keys, Rekor
 from kyvsim.policy.nodes import Node
-from kyvsim.policy.tree import ApiCallEntry, Condition, ConfigMapEntry, ContextEntry
+from kyvsim.policy.tree import (
+    ApiCallEntry,
+    Condition,
+    ConfigMapEntry,
+    ContextEntry,
+    GlobalReferenceEntry,
+)
 
 _REQUEST_FIELDS = frozenset(
     {
@@ -224,6 +236,109 @@ def entry_problems(documents: Iterable[Document]) -> Iterator[Diagnostic]:
                     "stays as it is (read all objects, and select with a query in the policy)"
                 )
                 yield warn(document, "KV335", text, ("spec", *path))
+
+
+class _Reference(NamedTuple):
+    """A GlobalContextEntry or ConfigMap that a policy reads by its name."""
+
+    document: Document
+    path: Path
+    kind: str
+    namespace: str
+    name: str
+    projection: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder whose objects it probably means, with the kind of those."""
+        return f"{self.kind} {dirname(self.document.file)}"
+
+
+def unknown_references(
+    policies: Iterable[Policy], objects: Iterable[Document]
+) -> Iterator[Diagnostic]:
+    """KV387: the name of a GlobalContextEntry or ConfigMap of which a similar one is given.
+
+    upstream: pkg/engine/context/loaders/globalcontext.go: `name.projection`
+    """
+    known: dict[str, dict[tuple[str, str], Document]] = {}
+    for document in objects:
+        key = object_key(document.data)
+        if key.kind in {"GlobalContextEntry", "ConfigMap"}:
+            namespace = (key.namespace or "default") if key.kind == "ConfigMap" else ""
+            one = _Reference(document, (), key.kind, namespace, key.name)
+            known.setdefault(one.folder, {})[namespace, key.name] = document
+    if not known:
+        return
+    references = [one for policy in policies for one in _references(policy)]
+    everywhere = {(one.split()[0], *key) for one, keys in known.items() for key in keys}
+    read = {(one.kind, one.namespace, one.name) for one in references}
+    for one in references:
+        given = known.get(one.folder, {})
+        found = given.get((one.namespace, one.name))
+        problem = ""
+        if found is not None and one.projection:
+            problem = _projection_problem(one, found)
+        elif found is None and (one.kind, one.namespace, one.name) not in everywhere:
+            problem = _similar(one, given, read)
+        if problem:
+            yield warn(one.document, "KV387", problem, one.path)
+
+
+def _projection_problem(one: _Reference, entry: Document) -> str:
+    projections = value_at(entry.data, ("spec", "projections")) or ()
+    names = [text_field(each, "name") for each in projections]
+    if one.projection in names:
+        return ""
+    hint = likely(one.projection, names) or f" (it has {listed(names) or 'none'})"
+    return f"`{one.name}` has no projection `{one.projection}`{hint}"
+
+
+def _similar(
+    one: _Reference, given: Iterable[tuple[str, str]], read: Container[tuple[str, str, str]]
+) -> str:
+    """Return which of the given objects is meant by a name that none of them has, or ""."""
+    names = [name for namespace, name in given if namespace == one.namespace]
+    near = nearest(one.name, names, _NEAR)
+    # The only entry that nothing reads, for the name that no entry has.
+    unread = [name for name in names if (one.kind, one.namespace, name) not in read]
+    if not near and one.kind == "GlobalContextEntry" and len(unread) == 1:
+        near = unread[0]
+    if near:
+        return f"no {one.kind} is named `{one.name}`: did you mean `{near}`?"
+    places = [namespace for namespace, name in given if name == one.name]
+    place = nearest(one.namespace, places, _NEAR)
+    return f"`{one.name}` is in the namespace `{place}`, not `{one.namespace}`" if place else ""
+
+
+def _references(policy: Policy) -> Iterator[_Reference]:
+    for node in (node for rule in policy.rules for node in nodes_of(rule)):
+        if isinstance(node, GlobalReferenceEntry) and "{{" not in node.reference:
+            name, _, projection = node.reference.partition(".")
+            path: Path = (*node.path, "globalReference", "name")
+            yield _Reference(policy.document, path, "GlobalContextEntry", "", name, projection)
+        elif isinstance(node, ConfigMapEntry):
+            place, name = node.config_map_namespace or "default", node.config_map_name
+            if "{{" not in f"{place}{name}":
+                path = (*node.path, "configMap", "name")
+                yield _Reference(policy.document, path, "ConfigMap", place, name)
+    for path, text, _ in expressions(policy.cel) if policy.cel_tree is not None else ():
+        if ".Get(" in text or ".get(" in text:
+            with suppress(ExpressionSyntaxError):
+                root = parse_cel(text, frozenset())
+                for call in ParsedExpression(path, text, root).nodes():
+                    if isinstance(call, Call) and call.function in {"Get", "get"}:
+                        yield from _reference_of(policy, path, call)
+
+
+def _reference_of(policy: Policy, path: Path, call: Call) -> Iterator[_Reference]:
+    """Yield what a call of `Get` in CEL reads, if its arguments are constants."""
+    owner = dotted_name(call.target) if call.target else ""
+    given = [each.value for each in call.arguments if isinstance(each, Literal)]
+    if owner == "globalContext" and given and len(given) == len(call.arguments):
+        yield _Reference(policy.document, path, "GlobalContextEntry", "", *given)
+    elif owner == "resource" and given[:2] == ["v1", "configmaps"] and len(given) == 4:
+        yield _Reference(policy.document, path, "ConfigMap", *given[2:])
 
 
 _SETS = frozenset({"In", "AnyIn", "AllIn", "NotIn", "AnyNotIn", "AllNotIn"})

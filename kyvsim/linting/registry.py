@@ -268,6 +268,12 @@ CHECKS: Final = (
         KV327='healthCheckNodePort: "30000"',
     ),
     _files(
+        lambda given: lookups.unknown_references(
+            given.policies, (*given.documents, *given.manifests)
+        ),
+        KV387="globalContext.Get('allowed-host', '')",
+    ),
+    _files(
         lambda given: lookups.texts_for_lists(given.policies, given.manifests),
         KV372="allowed: web,worker",
     ),

@@ -39,6 +39,11 @@ def codes(written):
         ("object.spec.replicas * 1.5 < 10.0", []),
         ("object.spec.replicas != null", []),
         ("object['spec'].replicas == 1", []),
+        ("!('web' in object.spec.template.spec.containers)", ["KV325"]),
+        ("!('NET_RAW' in object.spec.template.spec.containers[0].securityContext)", ["KV325"]),
+        ("'add' in object.spec.template.spec.containers[0].securityContext.capabilities", []),
+        ("object.metadata.name in object.spec.template.spec.containers", []),
+        ("object.metadata.name in object.spec.template.spec.containers.map(c, c.name)", []),
         ("'app' in object.spec.selector.matchLabels", []),
         ("object.spec.?template.?spec.?hostNetwork.orValue(false) == false", []),
         ("has(object.spec.somethingOfTomorrow)", []),
@@ -89,3 +94,11 @@ def test_booleans_that_are_only_set(written, expression, reported):
     }
     found = [code for code, _ in written("ValidatingPolicy", spec) if code == "KV394"]
     assert found == ["KV394"] * reported
+
+
+def test_where_a_constant_can_be_searched_instead(written):
+    text = "object.spec.template.spec.containers.all(c, !('ALL' in c.securityContext.capabilities))"
+    rule = {**DEPLOYMENTS, "apiVersions": ["v1"], "operations": ["CREATE"]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": text}]}
+    (message,) = (text for code, text in written("ValidatingPolicy", spec) if code == "KV325")
+    assert message.endswith("it has none of the name `ALL`: search in `add`, `drop` of it")

@@ -1,5 +1,8 @@
+import json
+
 import pytest
 
+from kyvsim.api.lint import lint
 from kyvsim.linting.lookups import (
     bodies_of_calls,
     expressions_as_identities,
@@ -290,3 +293,91 @@ def test_texts_of_config_maps_as_lists(remarks, text, operator, value, found):
     rule = {"context": context, "validate": {"deny": {"conditions": {"any": [condition]}}}}
     given = remarks(lambda policy: texts_for_lists([policy], [document]), rule)
     assert [code for code, _, _ in given] == found
+
+
+ENTRY = {
+    "apiVersion": "kyverno.io/v2beta1",
+    "kind": "GlobalContextEntry",
+    "metadata": {"name": "allowed-hosts"},
+    "spec": {
+        "apiCall": {"urlPath": "/apis/example.com/v1/hosts"},
+        "projections": [{"name": "names", "jmesPath": "items[].metadata.name"}],
+    },
+}
+MAP = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "regions", "namespace": "platform"},
+}
+
+
+def in_cel(*texts):
+    spec = {
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [""],
+                    "apiVersions": ["v1"],
+                    "operations": ["CREATE"],
+                    "resources": ["services"],
+                }
+            ]
+        },
+        "validations": [{"expression": text} for text in texts],
+    }
+    head = {"apiVersion": "policies.kyverno.io/v1", "kind": "ValidatingPolicy"}
+    return {**head, "metadata": {"name": "p"}, "spec": spec}
+
+
+def in_rule(entry):
+    rule = {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["Service"]}}]},
+        "context": [{"name": "known", **entry}],
+        "validate": {"message": "m", "deny": {"conditions": {"any": [ANY_KNOWN]}}},
+    }
+    head = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy"}
+    return {**head, "metadata": {"name": "p"}, "spec": {"rules": [rule]}}
+
+
+ANY_KNOWN = {"key": "{{ request.name }}", "operator": "AnyIn", "value": "{{ known }}"}
+GET = "'a' in globalContext.Get('allowed-hosts', 'names')"
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"),
+    [
+        (in_cel("'a' in globalContext.Get('allowd-hosts', '')"), "mean `allowed-hosts`?"),
+        (in_cel("'a' in globalContext.Get('known-domains', '')"), "mean `allowed-hosts`?"),
+        (in_cel(GET, "'a' in globalContext.Get('known-domains', '')"), ""),
+        (in_cel("'a' in globalContext.Get('allowed-hosts', 'name')"), "did you mean `names`?"),
+        (in_cel("'a' in globalContext.Get('allowed-hosts', 'x')"), "(it has `names`)"),
+        (in_cel(GET), ""),
+        (in_cel("'a' in globalContext.Get(object.metadata.name, '')"), ""),
+        (in_rule({"globalReference": {"name": "allowed-host"}}), "mean `allowed-hosts`?"),
+        (in_rule({"globalReference": {"name": "allowed-hosts.nams"}}), "did you mean `names`?"),
+        (in_rule({"globalReference": {"name": "allowed-hosts.names"}}), ""),
+        (in_rule({"configMap": {"name": "region", "namespace": "platform"}}), "mean `regions`?"),
+        (in_rule({"configMap": {"name": "regions", "namespace": "plattform"}}), "`platform`, not"),
+        (in_rule({"configMap": {"name": "regions", "namespace": "platform"}}), ""),
+        (in_rule({"configMap": {"name": "teams", "namespace": "platform"}}), ""),
+        (in_rule({"configMap": {"name": "region-{{ request.name }}", "namespace": "a"}}), ""),
+        (
+            in_cel("resource.Get('v1', 'configmaps', 'platform', 'region').data.a == 'b'"),
+            "mean `regions`?",
+        ),
+        (in_cel("resource.Get('v1', 'secrets', 'platform', 'region').data.a == 'b'"), ""),
+    ],
+)
+def test_names_of_given_entries_and_config_maps(tmp_path, policy, problem):
+    for name, data in (("p", policy), ("entry", ENTRY), ("map", MAP)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(data))
+    found = [one.message for one in lint([str(tmp_path)]).diagnostics if one.code == "KV387"]
+    assert [problem in one for one in found] == [True] * bool(problem)
+
+
+def test_entries_of_other_folders_are_others(tmp_path):
+    for folder, data in (("a", in_cel("'a' in globalContext.Get('hosts', '')")), ("b", ENTRY)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.json").write_text(json.dumps(data))
+    assert "KV387" not in [one.code for one in lint([str(tmp_path)]).diagnostics]
