@@ -327,7 +327,7 @@ CHECKS: Final = (
         KV317='message: "{{ request.object.metadata.name }} uses the host network."',
     ),
     _rules(
-        requests.absent_objects,
+        lambda policy: (*requests.absent_objects(policy), *requests.old_objects(policy)),
         KV318='value: "{{ request.oldObject.spec.type }}"',
         KV342='key: "{{ request.object.metadata.labels.protected }}"',
     ),
@@ -335,7 +335,6 @@ CHECKS: Final = (
         cel_validations.absent_objects_of_rules,
         KV248="expression: oldObject.spec.type != 'LoadBalancer'",
     ),
-    _rules(requests.old_objects, KV318='value: "{{ request.oldObject.spec.type }}"'),
     _rules(patches.ascending_removals, KV319="- list: request.object.spec.ports"),
     _rules(requests.wildcard_selectors, KV320="selector:"),
     _rules(

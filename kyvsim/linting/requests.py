@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
+from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
+from kyvsim.engine.conditions import operators
+from kyvsim.jmespath import QueryError, QuerySyntaxError, compile_query
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import NO_KINDS, parse_kind_selector
 from kyvsim.kubernetes.lifetimes import TTL_LABEL
-from kyvsim.kubernetes.objects import Path, contains_text
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard
 from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_fields import is_optional
 from kyvsim.linting.documents import lifetime_problems
@@ -20,6 +25,7 @@ from kyvsim.linting.patterns import validation_patterns
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.ports import UNCHANGED, BudgetError, Meter, System
 from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, NEGATION
 from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.policy.rule import (
@@ -236,27 +242,112 @@ _OF_POD = re.compile(
     r"(name|namespace|uid|generateName|ownerReferences|creationTimestamp|resourceVersion)\b"
 )
 """Fields of Pods that the metadata of Pod templates do not have."""
+_LOST = frozenset(
+    {"name", "namespace", "uid", "generateName", "ownerReferences", "creationTimestamp"}
+)
 
 
 def lost_metadata(policy: Policy) -> Iterator[Diagnostic]:
-    """KV317: a message with metadata that autogen rules read from Pod templates, which lack it."""
-    validations = (rule.tree.validate for rule in policy.rules)
-    if not any(".metadata." in one.message for one in validations if one):
+    """KV317: metadata that autogen rules read from Pod templates, which lack it."""
+    if not any("metadata" in joined_texts(rule) for rule in policy.rules):
         return
     derived = {one.written for one in compute_rules(policy).derived}
-    for rule in policy.rules:
-        for path, expression in expressions_in(texts_of(rule)) if rule in derived else ():
+    for rule in (one for one in policy.rules if one in derived):
+        for path, expression in expressions_in(texts_of(rule)):
             found = _OF_POD.search(expression)
-            if found is None or "||" in expression or path[-1] != "message":
+            if found is None or "||" in expression or path[-1] not in {"message", "key"}:
                 continue
             own = f"request.{found[1]}" if found[1] in {"name", "namespace"} else ""
             advice = f"use `{own}`" if own else f"set `{ANNOTATION}: none`"
+            is_message = path[-1] == "message"
+            result = "their message is not shown" if is_message else "they end in an error"
             text = (
                 f"`{found[0]}` has no value in autogen rules, which read it from the Pod template, "
-                f"so their message is not shown: {advice}"
+                f"so {result}: {advice}"
             )
-            instead = (found[0], own) if own else None
+            instead = (found[0], own) if own and is_message else None
             yield warn(policy.document, "KV317", text, path, instead=instead)
+        for path, name in () if _is_for_pods_only(rule.tree) else _lost_fields(rule.tree):
+            text = (
+                f"autogen rules read `{name}` from the Pod template, which does not have it, so "
+                f"that they fail for every controller: set the annotation `{ANNOTATION}: none`"
+            )
+            yield warn(policy.document, "KV317", text, path)
+
+
+def _is_for_pods_only(rule: RuleNode) -> bool:
+    """Return whether the preconditions of a rule may exclude all Pod controllers."""
+    conditions = rule.preconditions.conditions if rule.preconditions else ()
+    return contains_text([[one.key, one.value] for one in conditions], "kind") or any(
+        _holds_without(one, _OF_POD, {"object": {"metadata": {}}}) is False for one in conditions
+    )
+
+
+def _lost_fields(rule: RuleNode) -> Iterator[tuple[Path, str]]:
+    """Yield the fields that Pod templates lack, if the rule fails for all objects without them."""
+    pattern = rule.validate.pattern if rule.validate else None
+    if pattern is not None and pattern.root.anchors.isdisjoint({CONDITION, GLOBAL}):
+        for entry in _fields_of(pattern.root, "metadata"):
+            value = entry.value.data
+            # Kyverno takes a missing field for a small number.
+            may_be_missing = value is None or str(value).startswith(("<", "null"))
+            if entry.anchor is None and entry.key in _LOST and not may_be_missing:
+                yield entry.path, f"metadata.{entry.key}"
+    for one in _denials(rule):
+        if _holds_without(one, _OF_POD, {"object": {"metadata": {}}}):
+            found = _OF_POD.search(str(one.key))
+            yield (*one.path, "key"), f"metadata.{found[1]}" if found else "metadata"
+
+
+def _denials(rule: RuleNode) -> Iterator[Condition]:
+    """Yield the conditions of a rule each of which alone denies an object."""
+    deny = rule.validate.deny if rule.validate else None
+    groups = deny.conditions.effective if deny and deny.conditions else ()
+    for group in groups if len(groups) == 1 else ():
+        if not group.all or len(group.conditions) == 1:
+            yield from group.conditions
+
+
+class _Still(NamedTuple):
+    """A clock and randomness for expressions that need neither."""
+
+    def now(self) -> datetime:
+        """Return the beginning of 2000."""
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    def below(self, bound: int) -> int:
+        """Return the largest number."""
+        return bound - 1
+
+
+_OF_OBJECT = re.compile(r"request\.object\.")
+_OF_OLD_OBJECT = re.compile(r"request\.oldObject\.")
+_SYSTEM = System(_Still(), _Still(), Meter(UNCHANGED))
+_READ_OF_REQUEST = re.compile(r"(?<![\w.])request\.")
+_CHANGING = re.compile(r"\b(?:time_now|time_since|random)")
+
+
+def _only_reads(expression: str, allowed: re.Pattern[str]) -> bool:
+    reads = [*_READ_OF_REQUEST.finditer(expression)]
+    return bool(reads) and all(allowed.match(expression, one.start()) for one in reads)
+
+
+def _holds_without(one: Condition, absent: re.Pattern[str], request: Json) -> bool | None:
+    """Return the result of a condition for a request without what its key reads.
+
+    None if the key reads anything else, has no value then, or if the value is not constant.
+    """
+    whole = VARIABLE.fullmatch(one.key.strip()) if isinstance(one.key, str) else None
+    expression, operator = expression_of(whole[2]) if whole else "", operators.get(one.operator)
+    if operator is None or is_open(one.value) or not _only_reads(expression, absent):
+        return None
+    if _CHANGING.search(expression):
+        return None
+    try:
+        value = compile_query(expression, _SYSTEM).evaluate({"request": request})
+    except (QueryError, QuerySyntaxError, BudgetError):
+        return None
+    return operator.holds(value, one.value)
 
 
 _ABSENT = (
@@ -307,24 +398,65 @@ def absent_objects(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def old_objects(policy: Policy) -> Iterator[Diagnostic]:
-    """KV318: the old object of a request that may create one."""
+    """KV318: the old object of a request that may create one; KV342: the object of a deletion."""
     for rule in policy.rules:
-        if rule.tree.validate is None or "request.oldObject" not in joined_texts(rule):
-            continue
         operations = matched_operations(rule.tree.match)
-        if "CREATE" not in operations or tests_operation(rule.tree):
+        if rule.tree.validate is None or len(operations) < 2:  # see `absent_objects`
             continue
-        if operations == {"CREATE"}:
-            continue  # see `absent_objects`
-        for path, expression in expressions_in(texts_of(rule)):
-            if path[len(rule.path)] != "validate" or path[-1] == "message":
-                continue
-            if "request.oldObject." in expression and "||" not in expression:
-                text = (
-                    "`request.oldObject` does not exist when an object is created, which the rule "
-                    "also matches: add `operations: [UPDATE]` to the match block"
-                )
+        if "CREATE" in operations and "request.oldObject" in joined_texts(rule):
+            for path, text in () if tests_operation(rule.tree) else _read_at_creation(rule):
                 yield warn(policy.document, "KV318", text, path)
+        is_listed = all(one.operations for one in rule.tree.match.effective)
+        if "DELETE" in operations and is_listed and "request.object" in joined_texts(rule):
+            for path, text in _denied_at_deletion(rule):
+                yield warn(policy.document, "KV342", text, path)
+
+
+def _read_at_creation(rule: Rule) -> Iterator[tuple[Path, str]]:
+    text = (
+        "`request.oldObject` does not exist when an object is created, which the rule also matches"
+    )
+    advice = "add `operations: [UPDATE]` to the match block"
+    for path, expression in expressions_in(texts_of(rule)):
+        is_read = path[len(rule.path)] == "validate" and path[-1] != "message"
+        if is_read and "request.oldObject." in expression and "||" not in expression:
+            yield path, f"{text}: {advice}"
+    for one in _denials(rule.tree):
+        if _holds_without(one, _OF_OLD_OBJECT, {"operation": "CREATE"}):
+            yield (*one.path, "key"), f"{text}, so every creation is denied: {advice}"
+        elif side := _compares_with_default(one):
+            result = "its default is compared, and objects with another value are denied"
+            yield (*one.path, side), f"{text}, so {result}: {advice}"
+
+
+def _denied_at_deletion(rule: Rule) -> Iterator[tuple[Path, str]]:
+    guards = rule.tree.preconditions.conditions if rule.tree.preconditions else ()
+    request = {"operation": "DELETE"}
+    if contains_text(rule.tree.data, "request.operation") or any(
+        _holds_without(one, _OF_OBJECT, request) is False for one in guards
+    ):
+        return
+    for one in _denials(rule.tree):
+        if _holds_without(one, _OF_OBJECT, request):
+            text = (
+                "`request.object` does not exist when an object is deleted, which the rule also "
+                "matches, so every deletion is denied: match DELETE in a rule of its own, which "
+                "reads `request.oldObject`"
+            )
+            yield (*one.path, "key"), text
+
+
+def _compares_with_default(one: Condition) -> str:
+    """Return the side with the default of an old object from which objects differ, or ""."""
+    if one.operator not in {"NotEqual", "NotEquals", "AnyNotIn", "AllNotIn"}:
+        return ""
+    sides = {"key": VARIABLE.fullmatch(str(one.key)), "value": VARIABLE.fullmatch(str(one.value))}
+    read = {name: expression_of(side[2]) for name, side in sides.items() if side}
+    is_new = any(_only_reads(side, _OF_OBJECT) for side in read.values())
+    old = (
+        name for name, side in read.items() if "||" in side and _only_reads(side, _OF_OLD_OBJECT)
+    )
+    return next(old, "") if is_new else ""
 
 
 def tests_operation(rule: RuleNode) -> bool:

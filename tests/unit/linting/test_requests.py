@@ -79,8 +79,65 @@ def test_metadata_that_templates_lack(remarks, expression, found):
     assert codes(remarks, lost_metadata, rule) == found
 
 
-def test_metadata_in_conditions_is_left_alone(remarks):
-    assert codes(remarks, lost_metadata, denies("request.object.metadata.name")) == []
+def patterned(**fields):
+    return {"validate": {"message": "m", "pattern": {"metadata": fields}}}
+
+
+def compared(key, operator, value, *others, block="any"):
+    own = {"key": f"{{{{ {key} }}}}", "operator": operator, "value": value}
+    return {"validate": {"message": "m", "deny": {"conditions": {block: [own, *others]}}}}
+
+
+OWNERS = "request.object.metadata.ownerReferences"
+OTHER = {"key": "{{ request.object.spec.hostNetwork }}", "operator": "Equals", "value": True}
+
+
+@pytest.mark.parametrize(
+    ("rule", "part", "text"),
+    [
+        (denies("request.object.metadata.uid"), "key", "so they end in an error"),
+        (denies("request.object.metadata.name"), "key", "use `request.name`"),
+        (compared(f"{OWNERS} || `[]` | length(@)", "LessThan", 1), "key", "`metadata.ownerRef"),
+        (compared(f"length({OWNERS} || `[]`)", "Equals", 0, OTHER), "key", "for every controller"),
+        (compared("request.object.metadata.name || ''", "NotEquals", "a-*"), "key", "every"),
+        (patterned(namespace="!default"), "namespace", "`metadata.namespace`"),
+        (patterned(ownerReferences=[{"kind": "Job"}]), "ownerReferences", "for every controller"),
+        (patterned(generateName="a-*", labels={"a": "b"}), "generateName", "for every controller"),
+    ],
+)
+def test_metadata_by_which_rules_for_controllers_fail(remarks, rule, part, text):
+    ((code, path, message),) = remarks(lost_metadata, rule)
+    assert (code, path.rpartition("/")[2]) == ("KV317", part)
+    assert text in message
+
+
+def guarded(rule, key, value):
+    guard = {"key": f"{{{{ {key} }}}}", "operator": "Equals", "value": value}
+    return {**rule, "preconditions": {"all": [guard]}}
+
+
+NAMED = compared("request.object.metadata.name || ''", "NotEquals", "a-*")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        compared(f"{OWNERS} || `[]` | length(@)", "GreaterThan", 0),
+        compared(f"length({OWNERS} || `[]`)", "Equals", 0, OTHER, block="all"),
+        compared("request.object.metadata.labels.team || ''", "Equals", ""),
+        compared("request.name", "NotEquals", "a-*"),
+        compared(f"length({OWNERS} || request.object.spec.volumes || `[]`)", "Equals", 0),
+        guarded(NAMED, "request.object.kind", "Pod"),
+        guarded(NAMED, "request.object.metadata.generateName || ''", "a-"),
+        patterned(labels={"name": "?*"}),
+        patterned(**{"=(namespace)": "!default"}),
+        patterned(**{"(namespace)": "a", "name": "b"}),
+        patterned(**{"X(ownerReferences)": "null"}),
+        {**matching("Service"), **patterned(namespace="!default")},
+    ],
+)
+def test_metadata_that_rules_for_controllers_do_not_need(remarks, rule):
+    assert remarks(lost_metadata, rule) == []
 
 
 def test_metadata_without_autogen(remarks):
@@ -116,6 +173,78 @@ ON_UPDATE = {"resources": {"kinds": ["Service"], "operations": ["UPDATE"]}}
 )
 def test_old_objects_of_new_objects(remarks, rule, found):
     assert codes(remarks, old_objects, rule) == found
+
+
+CHANGED = compared(
+    "request.object.spec.a || ''", "NotEquals", "{{ request.oldObject.spec.a || '' }}"
+)
+WITH_OLD = compared("request.oldObject.spec.a || ''", "NotEquals", "{{ request.object.spec.a }}")
+EVERY = compared("request.oldObject.spec.a || ''", "NotEquals", "b")
+
+
+@pytest.mark.parametrize(
+    ("rule", "part", "text"),
+    [
+        (CHANGED, "value", "objects with another value are denied"),
+        (WITH_OLD, "key", "objects with another value are denied"),
+        (EVERY, "key", "so every creation is denied"),
+        (
+            compared("length(request.oldObject.spec.a || `[]`)", "Equals", 0),
+            "key",
+            "every creation",
+        ),
+    ],
+)
+def test_defaults_of_old_objects_of_new_objects(remarks, rule, part, text):
+    ((code, path, message),) = remarks(old_objects, {**matching("Service"), **rule})
+    assert (code, path.rpartition("/")[2]) == ("KV318", part)
+    assert text in message
+
+
+HAS_OLD = {"key": "{{ request.oldObject || '' }}", "operator": "NotEquals", "value": ""}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {**CHANGED, **matching("Service", operations=["UPDATE", "DELETE"])},
+        {**CHANGED, "preconditions": {"all": [UPDATES]}},
+        {**EVERY, "preconditions": {"all": [HAS_OLD]}},
+        compared("request.oldObject.spec.a || ''", "NotEquals", "b", OTHER, block="all"),
+        compared("request.oldObject.spec.a || 'b'", "NotEquals", "b"),
+        compared("request.oldObject.spec.a || request.object.spec.b", "NotEquals", "b"),
+    ],
+)
+def test_defaults_of_old_objects_that_deny_no_creation(remarks, rule):
+    assert remarks(old_objects, {**matching("Service"), **rule}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "operations", "found"),
+    [
+        (
+            compared("request.object.spec.a || ''", "NotEquals", "b"),
+            ["UPDATE", "DELETE"],
+            ["KV342"],
+        ),
+        (compared("request.object.spec.a || ''", "NotEquals", "b"), ["CREATE", "UPDATE"], []),
+        (compared("request.object.spec.a || ''", "Equals", "b"), ["UPDATE", "DELETE"], []),
+        (compared("request.object.spec.a || 'b'", "NotEquals", "b"), ["UPDATE", "DELETE"], []),
+        (
+            guarded(
+                compared("request.object.spec.a || ''", "NotEquals", "b"),
+                "request.object.kind || ''",
+                "Service",
+            ),
+            ["UPDATE", "DELETE"],
+            [],
+        ),
+    ],
+)
+def test_defaults_of_objects_that_are_deleted(remarks, rule, operations, found):
+    assert (
+        codes(remarks, old_objects, {**matching("Service", operations=operations), **rule}) == found
+    )
 
 
 def removing(patch, **loop):

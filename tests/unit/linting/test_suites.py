@@ -14,7 +14,7 @@ POLICY = {
             {
                 "name": "r",
                 "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-                "validate": {"message": "No.", "pattern": {"metadata": {"name": "?*"}}},
+                "validate": {"message": "No.", "pattern": {"spec": {"=(hostNetwork)": False}}},
             }
         ]
     },
