@@ -19,11 +19,13 @@ from kyvsim.kubernetes.discovery import (
     is_builtin_group,
     is_namespaced_in_cluster,
     kind_of_plural,
+    parse_kind_selector,
     served_versions,
     split_api_version,
 )
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.objects import Path, object_key, text_field, value_at
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
@@ -461,6 +463,37 @@ def unmatched_images(policy: Policy) -> Iterator[Diagnostic]:
             ):
                 text = "no image is verified, since all images of `imageReferences` are skipped"
                 yield warn(policy.document, "KV334", text, (*images.path, "skipImageReferences"))
+
+
+_OF_IMAGES = re.compile(
+    r"(?:^|[(|,&!])\s*(images\.(?:\*|\"\*\"|containers|initContainers|ephemeralContainers))"
+)
+
+
+def images_of_other_kinds(policy: Policy) -> Iterator[Diagnostic]:
+    """KV366: the variable `images`, or `verifyImages`, in a rule for objects without images.
+
+    upstream: pkg/utils/api/image.go, which knows Pods, their controllers, and `imageExtractors`
+    """
+    for rule in policy.rules:
+        filters = rule.tree.match.effective
+        kinds = {parse_kind_selector(text).kind for one in filters for text in one.kinds}
+        known = {*POD_SPEC_PATHS, *(one.kind for one in rule.tree.image_extractors or ())}
+        if not all(one.kinds for one in filters) or any(
+            kind in known or has_wildcard(kind) for kind in kinds
+        ):
+            continue
+        text = (
+            f"{listed(kinds)} objects have no images for Kyverno, only Pods and their controllers"
+        )
+        if rule.tree.verify_images:
+            problem = f"no image is verified, since {text}: add `imageExtractors` for the kind"
+            yield warn(policy.document, "KV366", problem, rule.tree.verify_images[0].path)
+        elif "images." in joined_texts(rule):
+            for path, expression in expressions_in(texts_of(rule)):
+                if found := _OF_IMAGES.search(expression):
+                    problem = f"`{found[1]}` has no value, since {text}: read fields of the object"
+                    yield warn(policy.document, "KV366", problem, path)
 
 
 def unreadable_keys(policy: CelPolicy) -> Iterator[Diagnostic]:

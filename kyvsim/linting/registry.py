@@ -375,6 +375,7 @@ CHECKS: Final = (
     _rules(lookups.bodies_of_calls, KV352="data:"),
     _rules(lookups.unusable_keys, KV353="publicKeys: cosign.pub"),
     _rules(lookups.unmatched_images, KV334="ghcr.io/example/web"),
+    _rules(lookups.images_of_other_kinds, KV366='key: "{{ images.containers.*.tag }}"'),
     _rules(lookups.expressions_as_identities, KV309='externalName: "!\\\\*.example.com"'),
     _cel(
         lookups.unmatched_images_in_cel,

@@ -6,6 +6,7 @@ from kyvsim.api.lint import lint
 from kyvsim.linting.lookups import (
     bodies_of_calls,
     expressions_as_identities,
+    images_of_other_kinds,
     texts_for_lists,
     unknown_api_paths,
     unknown_names,
@@ -381,3 +382,43 @@ def test_entries_of_other_folders_are_others(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.json").write_text(json.dumps(data))
     assert "KV387" not in [one.code for one in lint([str(tmp_path)]).diagnostics]
+
+
+def about(*kinds, **rule):
+    return {"match": {"any": [{"resources": {"kinds": [*kinds]}}]}, **rule}
+
+
+VERIFIES = {"verifyImages": [{"imageReferences": ["ghcr.io/*"]}]}
+LOOP = {"validate": {"foreach": [{"list": "images.initContainers", "deny": {}}]}}
+EXTRACTED = {"imageExtractors": {"Task": [{"path": "/spec/steps/*/image"}]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "part", "text"),
+    [
+        (denies("{{ images.containers.*.tag }}"), "key", "read fields of the object"),
+        (denies('{{ length(images."*".name || `[]`) }}'), "key", "`Task` objects have no images"),
+        (LOOP, "list", "`images.initContainers` has no value"),
+        (VERIFIES, "0", "no image is verified"),
+    ],
+)
+def test_images_of_objects_without_images(remarks, rule, part, text):
+    ((code, path, message),) = remarks(images_of_other_kinds, about("tekton.dev/v1/Task", **rule))
+    assert (code, path.rpartition("/")[2]) == ("KV366", part)
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        about("Pod", **LOOP),
+        about("Task", "batch/v1/CronJob", **LOOP),
+        about("*", **LOOP),
+        about("Pod/ephemeralcontainers", **VERIFIES),
+        about("tekton.dev/*/Task", **VERIFIES, **EXTRACTED),
+        about("Task", **denies("{{ request.object.images.containers }}")),
+        about("Task", **denies("{{ request.object.status[?images.containers] }}")),
+    ],
+)
+def test_images_that_may_exist(remarks, rule):
+    assert remarks(images_of_other_kinds, rule) == []
