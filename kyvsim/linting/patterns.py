@@ -11,7 +11,7 @@ from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import Comparison, Range, has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.linting.fields import kinds_served, patches
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change
 from kyvsim.model.policy import Policy
 from kyvsim.patch.keyed_lists import MergeField, find_type
 from kyvsim.policy.anchors import ADDITION, CONDITION, GLOBAL, NEGATION
@@ -397,6 +397,17 @@ def replaced_lists(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Dia
                         changes = (change(policy.document, ChangeKind.ADD, path, added),)
                         fix = Fix(f"add {added}", changes) if added else None
                         yield warn(policy.document, "KV311", text, path, fix=fix)
+                # Setting the whole list may be the purpose of the rule.
+                for entry in _set_lists(pattern.root) if known == [None] * len(known) else ():
+                    if entry.value.path not in lost[0]:
+                        text = (
+                            f"this replaces the whole list `{entry.key}`, since lists of custom "
+                            "resources have no merge keys: to add elements, write "
+                            f"`patchesJson6902` with the path `…/{entry.key}/-`"
+                        )
+                        yield Diagnostic(
+                            "KV311", Severity.INFO, text, policy.document.locate(entry.value.path)
+                        )
 
 
 def _merged_kinds(rule: RuleNode, kinds: KindTable) -> list[tuple[str, str]]:
@@ -440,6 +451,15 @@ def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[_Los
                 continue
             for one in maps:
                 yield from _lost_elements(one, _below(known, below))
+
+
+def _set_lists(root: PatternNode) -> Iterator[PatternEntry]:
+    """Yield the lists with constant elements that a merge writes, other than those in metadata."""
+    for one in walk(root):
+        if isinstance(one, PatternEntry) and one.anchor is None and one.value.data:
+            is_list = isinstance(one.value, PatternList) and not is_open(one.value.data)
+            if is_list and "metadata" not in one.path[len(root.path) :]:
+                yield one
 
 
 _NO_FIELDS = MergeField(None, {})

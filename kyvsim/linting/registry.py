@@ -289,9 +289,10 @@ CHECKS: Final = (
         KV351=_OTHER_MEANING,
         KV222="key: request.object.metadata.name",
     ),
-    _files(
+    Check(
+        (CheckCode("KV311", "imagePullPolicy: Always", (Severity.WARNING, Severity.INFO)),),
+        CheckSubject.FILES,
         lambda given: patterns.replaced_lists(given.policies, given.kinds),
-        KV311="imagePullPolicy: Always",
     ),
     _rules(matching.ineffective_exclusions, KV312="kinds: [Ingress]"),
     _rules(matching.impossible_names, KV313="namespaces: [kube_system]"),

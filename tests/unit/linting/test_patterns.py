@@ -2,6 +2,7 @@ import pytest
 
 from kyvsim.linting.expressions import constant_conditions, exclusive_conditions
 from kyvsim.linting.patterns import misread_patterns, replaced_lists
+from kyvsim.model.diagnostic import Severity
 
 
 def demands(pattern):
@@ -88,12 +89,48 @@ def replaced(remarks, patch, kind="Pod"):
         "match": {"any": [{"resources": {"kinds": [kind]}}]},
         "mutate": {"patchStrategicMerge": patch},
     }
-    found = remarks(lambda policy: replaced_lists([policy], {}), rule)
+
+    def warnings(policy):
+        found = replaced_lists([policy], {})
+        return [one for one in found if one.severity is Severity.WARNING]
+
+    found = remarks(warnings, rule)
     assert {code for code, _, _ in found} <= {"KV311"}
     return [path for _, path, _ in found]
 
 
 CUSTOM = "example.com/v1/Rollout"
+
+
+@pytest.mark.parametrize(
+    ("patch", "kind", "found"),
+    [
+        ({"spec": {"hosts": ["a.example.com"]}}, CUSTOM, ["spec/hosts"]),
+        ({"spec": {"steps": [{"setWeight": 5}]}}, CUSTOM, ["spec/steps"]),
+        ({"spec": {"+(hosts)": ["a.example.com"]}}, CUSTOM, []),
+        ({"spec": {"hosts": "{{ request.object.spec.hosts }}"}}, CUSTOM, []),
+        ({"spec": {"hosts": ["{{ request.object.spec.hosts[0] }}", "a"]}}, CUSTOM, []),
+        ({"metadata": {"finalizers": ["example.com/a"]}}, CUSTOM, []),  # of all kinds
+        ({"spec": {"template": {"spec": {"hostAliases": []}}}}, CUSTOM, []),
+        ({"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}}, "Service", []),
+    ],
+)
+def test_whole_lists_of_custom_resources(remarks, patch, kind, found):
+    rule = {
+        "match": {"any": [{"resources": {"kinds": [kind]}}]},
+        "mutate": {"patchStrategicMerge": patch},
+    }
+    reported = {}
+
+    def check(policy):
+        for one in replaced_lists([policy], {}):
+            reported[one.location.file.partition("patchStrategicMerge/")[2]] = one.severity
+        return ()
+
+    remarks(check, rule)
+    assert reported == dict.fromkeys(found, Severity.INFO)
+
+
 NAMED = {"spec": {"containers": [{"(name)": "*", "image": "a"}]}}
 
 
