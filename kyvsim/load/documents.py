@@ -347,7 +347,10 @@ def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
         return Diagnostic("KV024", Severity.ERROR, text, place)
     line = "".join(chunk.text.split("\n")[error.line - 1 : error.line])
     found = error_text(chunk.text, error)
-    notes = (_QUOTE_IT,) if _UNQUOTED.search(line) else tuple(_yaml_notes(found, line))
+    unquoted = _UNQUOTED.search(line)
+    if unquoted:  # the reader stops later, at a colon or at the second brace
+        place = place._replace(column=unquoted.end() - 1)
+    notes = (_QUOTE_IT,) if unquoted else tuple(_yaml_notes(found, line))
     if _TAG.search(chunk.text):
         notes = (*notes, _NO_TAG)
     return Diagnostic("KV006", Severity.ERROR, found, place, notes)

@@ -494,3 +494,9 @@ def test_requests_as_an_api_server_sends_them_are_not(request_):
 def test_a_review_has_a_request(request_):
     one = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", **request_}
     assert [told(each)[::2] for each in found(one)] == [("KV015", "`request` is required")]
+
+
+@pytest.mark.parametrize("value", ["{{ a.b }}", "{{a}}-b", "{{ a || 'b' }}"])
+def test_an_unquoted_variable_is_reported_at_its_braces(value):
+    _, remarks = parse(f"c: d\nkey: {value}\n", STRICT)
+    assert [place for code, place in remarks if code == "KV006"] == ["f.yaml:2:6"]
