@@ -113,6 +113,16 @@ def mutates(operation):
             "KV132",
             "`add`, `replace` and `test` need a `value`",
         ),
+        (
+            f"{POLICY}    validate: {{message: m, pattern: {{data: {{+(a): b}}}}}}",
+            "KV131",
+            "write `a` for a field that must exist, `=(a)` for one that may be missing",
+        ),
+        (
+            f"{POLICY}    validate: {{message: m, pattern: {{^(data): {{a: b}}}}}}",
+            "KV131",
+            "write `data` for a map that must exist, `=(data)` for one that may be missing",
+        ),
         (denies("x").replace("Equals", '">="'), "KV133", "write `GreaterThanOrEquals`"),
         (
             denies("x").replace("{key: x, operator: Equals, value: x}", "{all: []}"),
@@ -213,3 +223,23 @@ def test_the_order_of_the_arguments_of_a_generator(tmp_path):
     text = "generate: [{expression: 'generator.Apply([object], object.kind)'}]"
     ((*_, note),) = noted(tmp_path, f"{generating}  {text}\n")
     assert note.endswith("`generator.Apply(namespace, [object])`")
+
+
+@pytest.mark.parametrize(
+    ("operations", "line", "column"),
+    [
+        (["op: remove", "path: /data/a"], 0, 0),
+        (["op: add", "path: /data/a", "value: b", "op: set", "path: /data/b"], 4, 11),
+        (["op: add", "path: /data/a", "value: b", "op: replace", "path: /data/b"], 5, 17),
+        (["op: add", "path: data/c", "value: b"], 2, 17),
+    ],
+)
+def test_an_operation_in_a_block_is_where_the_mistake_is(tmp_path, operations, line, column):
+    path = tmp_path / "p.yaml"
+    written = [f"{'-' if one.startswith('op') else ' '} {one}" for one in operations]
+    head = f"{POLICY}    mutate:\n      patchesJson6902: |-\n"
+    path.write_text(head + "".join(f"        {one}\n" for one in written))
+    before = head.count("\n")
+    found = [one.location for one in lint([str(path)]).diagnostics if one.code == "KV132"]
+    places = [(one.line - before, one.column) for one in found]
+    assert places == ([(line, column)] if line else [])

@@ -1,5 +1,6 @@
 """Checks that rules have one body, whose patterns, patches and strings are well formed."""
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
 )
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, respelled
 from kyvsim.model.policy import Policy
+from kyvsim.model.source import place_in_text
 from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.anchors import EXISTENCE, IN_VALIDATION
 from kyvsim.policy.rule import RuleNode
@@ -182,10 +184,25 @@ def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if found:
             text_path, reason, path = found
             text = f"{place}{name}.{text_path}.: {reason}"
-            yield subject.error(path, "KV131", text)
+            note = _anchor_note(str(path[-1]), reason)
+            yield subject.error(path, "KV131", text)._replace(excerpt=(note,))
     if validate.invalid_any_pattern is not None:
         text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
         yield subject.error((*validate.path, "anyPattern"), "KV131", text)
+
+
+def _anchor_note(written: str, reason: str) -> str:
+    """Return what to write instead of an anchor that a pattern cannot have."""
+    key = written.partition("(")[2].removesuffix(")")
+    if reason.startswith("unsupported"):
+        return (
+            f"note: `+( )` is for patches: write `{key}` for a field that must exist, `=({key})` "
+            "for one that may be missing"
+        )
+    return (
+        "note: `^( )` is for lists with one or more elements, of which one has to match: write "
+        f"`{key}` for a map that must exist, `=({key})` for one that may be missing"
+    )
 
 
 def unsupported_anchor(pattern: PatternNode, signs: frozenset[str]) -> tuple[str, str, Path] | None:
@@ -228,13 +245,15 @@ _PATCH_NOTES = (
 def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """The patch of a mutate rule is valid; loops are not checked."""
     patch = _json_patch(subject.rule.tree)
-    reason = _patch_problem(patch.text) if patch else None
+    reason, at = _patch_problem(patch.text) if patch else (None, 0)
     if patch and reason is not None:
         text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
         note = next((note for sign, note in _PATCH_NOTES if sign in reason), "")
         error = subject.error(patch.path, "KV132", text)
-        with_slash = respelled(subject.policy.document, patch.path, (reason, f"/{reason}"))
-        error = error._replace(fix=with_slash)
+        document = subject.policy.document
+        error = error._replace(fix=respelled(document, patch.path, (reason, f"/{reason}")))
+        if at > 0:
+            error = error._replace(location=place_in_text(document, patch.path, patch.text, at))
         yield error._replace(excerpt=(f"note: {note}",)) if note else error
 
 
@@ -242,18 +261,32 @@ def _json_patch(rule: RuleNode) -> "JsonPatch | None":
     return rule.mutate.patches_json6902 if rule.mutate else None
 
 
-def _patch_problem(patch: str) -> str | None:
-    """Return why a patch cannot be applied; for a path without slash the reason is that path."""
+def _patch_problem(patch: str) -> tuple[str | None, int]:
+    """Return why a patch cannot be applied, and where; the reason is a path without slash itself.
+
+    The position is that of the operation's name or path in the text, 0 or less if it is unknown.
+    """
     try:
         operations: object = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
     except YamlError as error:
-        return error.go_text
+        return error.go_text, 0
     if operations is None:
-        return None
-    if operations.__class__ is not list:
-        return "a patch must be a list of operations"
-    problems = map(_operation_problem, operations)
-    return next((problem for problem in problems if problem is not None), None)
+        return None, 0
+    if not isinstance(operations, list):
+        return "a patch must be a list of operations", 0
+    for operation in operations:
+        problem = _operation_problem(operation)
+        if problem is not None:
+            name, path = (_text_of(operation, field) for field in ("op", "path"))
+            written = re.search(rf"\bop\b\W*:\W*{re.escape(name)}\b", patch) if name else None
+            is_name = written and name not in OPERATIONS
+            return problem, written.start() if written and is_name else patch.find(path or "\0")
+    return None, 0
+
+
+def _text_of(operation: object, field: str) -> str:
+    value = operation.get(field) if isinstance(operation, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def _operation_problem(operation: object) -> str | None:
