@@ -44,11 +44,30 @@ def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         namespace = namespace if is_namespaced(group, kind, kyverno_kinds()) else ""
         first = seen.setdefault((group, kind, namespace, name), document)
         if name and (first.file, first.number) != (document.file, document.number):
+            one, other = document, first
+            if _is_partial(first) and not _is_partial(document):
+                one, other = first, document
             text = (
-                f"duplicate {kind} `{name}`, also defined in {first.locate(())}: only one of "
+                f"duplicate {kind} `{name}`, also defined in {other.locate(())}: only one of "
                 "them takes effect"
             )
-            yield warn(document, "KV208", text, ("metadata", "name"))
+            if _is_partial(one) and not _is_partial(other):
+                text = (
+                    f"this is only a part of the {kind} `{name}` in {other.locate(())}: a patch is "
+                    "listed under `patches` of a kustomization, not under `resources`"
+                )
+            yield warn(one, "KV208", text, ("metadata", "name"))
+
+
+def _is_partial(document: Document) -> bool:
+    """Return whether a policy lacks what each has: rules, or constraints of what it matches."""
+    spec = document.data.get("spec")
+    needed = {"rules"} if text_field(document.data, "kind") in _WITH_RULES else {"matchConstraints"}
+    is_policy = text_field(document.data, "kind").endswith("Policy")
+    return is_policy and isinstance(spec, dict) and needed.isdisjoint(spec)
+
+
+_WITH_RULES = frozenset({"ClusterPolicy", "Policy"})
 
 
 def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:

@@ -30,6 +30,35 @@ def test_a_name_that_stands_twice():
     assert found.message.startswith("duplicate ClusterPolicy `p`, also defined in p.yaml:1:0: ")
 
 
+@pytest.mark.parametrize("whole_at", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "part", "field"),
+    [
+        ("ClusterPolicy", {"webhookConfiguration": {}}, "rules"),
+        ("ValidatingPolicy", {"evaluation": {}}, "matchConstraints"),
+    ],
+)
+def test_a_patch_beside_its_policy(kind, part, field, whole_at):
+    pair = [document(kind), document(kind, number=1)]
+    for one in pair:
+        one.data["spec"] = part
+    pair[whole_at].data["spec"] = {**part, field: []}
+    (found,) = duplicate_names(pair)
+    assert found.location == Location("p.yaml", 2 - whole_at, 2)
+    assert found.message == (
+        f"this is only a part of the {kind} `p` in p.yaml:{whole_at + 1}:0: a patch is listed "
+        "under `patches` of a kustomization, not under `resources`"
+    )
+
+
+def test_two_parts_of_a_policy():
+    pair = [document(), document(number=1)]
+    for one in pair:
+        one.data["spec"] = {"webhookConfiguration": {}}
+    (found,) = duplicate_names(pair)
+    assert found.message.startswith("duplicate ClusterPolicy `p`")
+
+
 def test_names_that_are_not_the_same():
     others = [
         document(name="q", number=1),
