@@ -11,6 +11,8 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS
+from kyvsim.linting.patterns import misread_patterns
+from kyvsim.linting.queries import misread_queries
 from kyvsim.linting.references import (
     broken_conditions,
     known_kinds,
@@ -236,9 +238,17 @@ RUN_CHECKS: Final = (
 
 
 def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
-    """Yield warnings about parts without effect in a run."""
+    """Yield warnings about parts without effect in a run.
+
+    Those about parts that do not mean what they seem to mean are checks of `lint`, too: because of
+    such a part a rule may pass without a word.
+    """
     for check in RUN_CHECKS:
         yield from check.run(given)
+    for policy in given.policies:
+        if policy.facts.has_rules:
+            yield from misread_queries(policy)
+            yield from misread_patterns(policy)
 
 
 def nothing_matched(

@@ -735,6 +735,21 @@ def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
     assert found.message == "no object has the kind `Pods`: did you mean `Pod`?"
 
 
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        (deny("{{ request.object.spec.hostPID || true }}", "Equals", "a"), ["KV301"]),
+        ('validate: {message: x, pattern: {spec: {hostname: "=>2"}}}', ["KV306"]),
+        (deny("{{ request.object.spec.hostPID || `false` }}", "Equals", "a"), []),
+    ],
+)
+def test_a_part_that_means_something_else_is_a_warning_of_the_run(body, codes):
+    run = open_application(
+        ApplyInputs((Source("p.yaml", classic(body)),), (Source("r.yaml", POD),))
+    )
+    assert [one.code for one in run.diagnostics] == codes
+
+
 def test_a_policy_of_another_namespace_says_which_it_is_of():
     policy = (IN_CEL % "false").replace("kind: V", "kind: NamespacedV")
     policy = policy.replace("{name: p}", "{name: p, namespace: lab}")
