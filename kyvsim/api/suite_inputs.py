@@ -4,7 +4,7 @@ Codes: KV043 a duplicate resource, KV046 a namespace that is missing in the clus
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kyvsim.api.inputs import (
@@ -35,6 +35,7 @@ from kyvsim.load.resources import (
     load_resources,
     unreviewed,
 )
+from kyvsim.load.suite_manifest import named_files
 from kyvsim.load.values import (
     check_cli_document,
     load_mocks,
@@ -85,11 +86,21 @@ class _Reader:
         self._stamped = stamped
         self.diagnostics: list[Diagnostic] = []
         self.stamps: list[Fingerprint] = []
+        self._manifest = manifest
         self._folder = os.path.dirname(manifest.document.file)
 
     def keep(self, loaded: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
-        """Return the loaded value, and store its diagnostics."""
-        self.diagnostics += loaded[1]
+        """Return the loaded value, and store its diagnostics.
+
+        A missing file is reported where the manifest names it.
+        """
+        found = loaded[1]
+        if any(one.code == "KV001" for one in found):
+            named = named_files(self._manifest)
+            places = {os.path.join(self._folder, path): (path, place) for path, place in named}
+            places = {os.path.normpath(path): named for path, named in places.items()}
+            found = tuple(_where_named(one, places) for one in found)
+        self.diagnostics += found
         return loaded[0]
 
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -112,6 +123,14 @@ class _Reader:
     def path(self, name: str) -> str:
         """Return the path of an entry, or "" if it is empty."""
         return self.paths((name,))[0] if name else ""
+
+
+def _where_named(one: Diagnostic, places: Mapping[str, tuple[str, Location]]) -> Diagnostic:
+    path = one.location.file if one.location else ""
+    if one.code != "KV001" or path not in places:
+        return one
+    written, place = places[path]
+    return one._replace(message=f"`{written}`: {one.message}", location=place)
 
 
 def read_test(

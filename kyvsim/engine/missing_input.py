@@ -319,6 +319,13 @@ _REMEDIES: Final = (
         "the operations of JSON patches are add, copy, move, remove, replace and test",
     ),
     (
+        r"failed to resolve digest for image",
+        (
+            "write the image as `NAME@sha256:…`, or set "
+            "`validationConfigurations: {{mutateDigest: false}}`"
+        ),
+    ),
+    (
         r"field not declared in schema",
         "the kind has no such field: correct its name, or use `patchType: JSONPatch`",
     ),

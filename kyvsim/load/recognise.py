@@ -259,6 +259,7 @@ def _in_spec(data: object, name: str) -> Json:
 _WRITTEN = "such objects are written by Kyverno"
 _REPORT = "it is a report, not a policy"
 _GATEKEEPER = "it belongs to Gatekeeper, which kyvsim does not run"
+_SCENARIO = "a scenario of `kyvsim simulate` has `apiVersion: kyvsim/v1` and `kind: Scenario`"
 _READERS = (
     ("cli.kyverno.io/", "Test", "`kyvsim test` runs it"),
     ("cli.kyverno.io/", "Values", "pass it with --values-file"),
@@ -275,6 +276,7 @@ _READERS = (
     ("openreports.io/", "", _REPORT),
     *(("kyverno.io/", kind, _WRITTEN) for kind in sorted(_WRITTEN_BY_KYVERNO)),
     ("kyvsim/", "Scenario", "`kyvsim simulate` runs it"),
+    ("", "Scenario", _SCENARIO),
 )
 """Documents of tools: prefix of apiVersion, kind ("" for all others), and the text about them."""
 
@@ -292,6 +294,8 @@ def advice_for(document: Document) -> str:
     if not {"apiVersion", "kind"} & (data.keys() if is_mapping(data) else {"kind"}):
         # Values files of Helm charts have names like this.
         is_named = os.path.basename(document.file).lower().startswith("values")
+        if is_mapping(data) and {"steps", "policies"} <= data.keys():
+            return f": {_SCENARIO}"
         is_values = is_named and is_mapping(data) and not _has_rules(data)
         return ": it looks like a values file of a Helm chart" if is_values else ""
     does = reading_command(data)

@@ -238,14 +238,27 @@ def missing_files(manifest: Manifest) -> Iterator[Diagnostic]:
     paths = (*manifest.policies, *manifest.resources)
     if not any(os.path.exists(os.path.join(folder, path)) for path in paths):
         return  # the manifest is linted without its files
-    for field in ("policies", "resources"):
+    for path, place in named_files(manifest):
+        whole = os.path.join(folder, path)
+        if not os.path.exists(whole) and "://" not in path and "*" not in path:
+            yield Diagnostic("KV001", Severity.ERROR, f"`{path}`: {explain_missing(whole)}", place)
+
+
+_LISTS = (
+    *("policies", "resources", "targetResources", "paramResources", "exceptions"),
+    "clusterResources",
+)
+
+
+def named_files(manifest: Manifest) -> Iterator[tuple[str, Location]]:
+    """Yield the files that a manifest names as inputs, as written, with their positions."""
+    document = manifest.document
+    for field in _LISTS:
         for index, path in enumerate(document.data.get(field) or ()):
-            whole = os.path.join(folder, path)
-            if not os.path.exists(whole) and "://" not in path and "*" not in path:
-                place = document.locate((field, index))
-                yield Diagnostic(
-                    "KV001", Severity.ERROR, f"`{path}`: {explain_missing(whole)}", place
-                )
+            yield path, document.locate((field, index))
+    for field in ("variables", "userinfo", "context"):
+        if document.data.get(field):
+            yield document.data[field], document.locate((field,))
 
 
 def _row(entry: JsonMap, index: int) -> ExpectedRow:

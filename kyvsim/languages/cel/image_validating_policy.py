@@ -307,6 +307,12 @@ def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[object]) -> 
     return holds and not policy.unbound
 
 
+_NO_DIGEST = (
+    "write the image as `NAME@sha256:…` (a cluster adds the digest from the registry first, unless "
+    "`mutateDigest` is false), or set `validationConfigurations: {verifyDigest: false}`"
+)
+
+
 def _validated(
     policy: ImageValidatingPolicy,
     found: Mapping[str, list[str]],
@@ -322,7 +328,7 @@ def _validated(
                 text = f"failed to parse image reference {image}: {error}"
                 raise EvaluationError(text) from None
             if not has_digest:
-                return failed(f"image {image} does not have a digest")
+                return failed(f"image {image} does not have a digest")._replace(hints=(_NO_DIGEST,))
     unknown = next((image for image in images if image not in known), "")
     if unknown:
         raise EvaluationError(unfetched(unknown))

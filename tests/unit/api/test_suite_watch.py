@@ -26,6 +26,21 @@ def tests(tmp_path, monkeypatch):
     return Path("tests")
 
 
+@pytest.mark.parametrize("field", ["variables", "userinfo", "context", "resources"])
+def test_a_missing_file_is_reported_where_the_manifest_names_it(tests, field):
+    manifest = tests / "team" / "kyverno-test.yaml"
+    lines = manifest.read_text(encoding="utf-8").splitlines()
+    value = "[nope.yaml]" if field == "resources" else "nope.yaml"
+    kept = [one for one in lines if not one.startswith(f"{field}:")]
+    if field == "variables":  # of values, only those in the manifest are read
+        kept = [*kept[: kept.index("values:")], *kept[kept.index("results:") :]]
+    manifest.write_text("\n".join([*kept, f"{field}: {value}"]), encoding="utf-8")
+    (outcome,) = run_tests(SuiteRun(("tests/team",))).manifests
+    (found,) = (one for one in outcome.diagnostics if one.code == "KV001")
+    assert found.message.startswith("`nope.yaml`: no such file or folder")
+    assert (found.location.file, found.location.line) == (str(manifest), len(kept) + 1)
+
+
 def rounds_of(*steps, paths=("tests",)):
     """Yield the rounds that come of steps; each is done while the clock sleeps once."""
     waiting = list(steps)

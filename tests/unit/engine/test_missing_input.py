@@ -293,6 +293,10 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
         ),
         ("JMESPath query failed: unknown function: toupper", "did you mean `to_upper`?"),
         (
+            "failed to update digest: failed to resolve digest for image a:1: kyvsim is offline",
+            "or set `validationConfigurations: {mutateDigest: false}`",
+        ),
+        (
             (
                 "failed to resolve length(request.object.spec.template.metadata.name) at path : "
                 "Invalid type for: <nil>, expected"

@@ -2,7 +2,12 @@
 
 import pytest
 
-from kyvsim.load.recognise import misplaced_inputs, only_policies, without_policies
+from kyvsim.load.recognise import (
+    advice_for,
+    misplaced_inputs,
+    only_policies,
+    without_policies,
+)
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
 
@@ -31,6 +36,16 @@ def test_inputs_in_the_place_of_others_are_told(policies, resources, said):
     found = misplaced_inputs(documents(*policies), documents(*resources))
     assert [one.code for one in found] == (["KV029"] if said else [])
     assert all(said in one.message for one in found)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"policies": ["p.yaml"], "steps": []}, {"apiVersion": "kyvsim.dev/v1", "kind": "Scenario"}],
+)
+def test_a_scenario_of_another_version_says_which_one_is_right(data):
+    advice = advice_for(documents(data)[0])
+    assert advice.endswith("has `apiVersion: kyvsim/v1` and `kind: Scenario`")
+    assert not advice_for(documents({"policies": [], "replicas": 3})[0])
 
 
 @pytest.mark.parametrize(("resources", "said"), [([POLICY], 1), ([POD], 0), ([], 0)])
