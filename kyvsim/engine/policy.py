@@ -14,7 +14,7 @@ from kyvsim.engine.compile.compiled import (
     skipped,
 )
 from kyvsim.engine.conditions import ConditionError
-from kyvsim.engine.context import JSONContext, request_context, with_variables
+from kyvsim.engine.context import MISSING_INPUT, JSONContext, request_context, with_variables
 from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.engine.missing_input import (
     assumed_request,
@@ -462,11 +462,19 @@ _NOT_FULFILLED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
 def _ignored_exceptions(rule: CompiledRule, given: RuleInput) -> Iterator[str]:
-    """Yield the exceptions that would apply, but have conditions that cannot be evaluated."""
+    """Yield the exceptions that would apply with a user, or if their conditions had no errors."""
     scope = given.scope.layer({}, rule.entries) if rule.entries else given.scope
     facts = given.arrived or given.facts
+    lacks_user = not (given.request.user or given.request.details)
     for exception in rule.find_exceptions(facts) if rule.find_exceptions else rule.exceptions:
-        if exception.conditions and exception.matches(facts):
+        if not exception.matches(facts):
+            if lacks_user and any(one.names_users for one in exception.written.filters):
+                yield (
+                    f"{MISSING_INPUT}no user is given, so exception {exception.key}, which is for "
+                    "some users, does not match: pass --as USER or --userinfo FILE, in tests "
+                    "`userinfo: FILE`"
+                )
+        elif exception.conditions:
             try:
                 exception.conditions(scope)
             except (ConditionError, QueryError) as error:

@@ -320,6 +320,23 @@ def test_an_error_of_kyverno_has_the_remedy_of_its_cause(error, remedy):
     assert remedy_for(error).endswith(remedy)
 
 
+def test_an_exception_for_some_users_says_that_none_is_given():
+    bob = "[{subjects: [{kind: User, name: bob}], resources"
+    exception = (EXCEPTION % ("a", "a")).replace("[{resources", bob)
+    inputs = ApplyInputs(
+        (Source("p.yaml", classic(HAS_NAME)),),
+        (Source("r.yaml", POD),),
+        exceptions=(Source("e.yaml", exception),),
+    )
+    for user, note in ((None, "so exception shop/e, which is for some users, does not"), ("x", "")):
+        what_if = AS_GIVEN._replace(user=user and named_user(user, ()))
+        run = open_application(inputs._replace(what_if=what_if))
+        ((result,),) = (one.results for answer in run.responses for one in answer.responses)
+        assert result.status.value == "fail"
+        assert note in result.note
+        assert bool(result.note) is bool(note)
+
+
 CEL_EXCEPTION = """
 apiVersion: policies.kyverno.io/v1
 kind: PolicyException
