@@ -214,7 +214,7 @@ def likely(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def slips_for(word: str, known: Iterable[str]) -> list[str]:
-    """Return the names that may be meant by a slip of the pen; first of all other capitals."""
+    """Return the names that a slip of the pen may mean: those in other capitals, if any."""
     found = [one for one in known if is_slip(word, one)]
     return [one for one in found if one.lower() == word.lower()] or found
 
@@ -226,8 +226,8 @@ def is_slip(word: str, meant: str) -> bool:
     """Return whether a word is certainly a name that is near it, with a slip of the pen.
 
     It has other capitals, or one letter more or less, or two letters in the other order. Names
-    that differ in one letter for another, in a digit, or in their last letter may be different
-    ones; a final s is only the other number.
+    that differ in one letter for another, or in their last letter, may be different ones; a final
+    s is only the other number. Digits and signs, such as those of anchors, have a meaning.
     """
     one, other = word.lower(), meant.lower()
     short, long = sorted((one, other), key=len)
@@ -236,7 +236,7 @@ def is_slip(word: str, meant: str) -> bool:
         return any(
             long[:at] + long[at + 1 :] == short
             for at, letter in enumerate(long)
-            if not letter.isdigit() and (at < last or letter == "s")
+            if letter.isalpha() and (at < last or letter == "s")
         )
     turned = (one[:at] + one[at : at + 2][::-1] + one[at + 2 :] for at in range(len(one) - 1))
     return one == other or (len(one) >= _SHORTEST and other in turned)

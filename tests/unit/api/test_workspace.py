@@ -83,6 +83,7 @@ def test_lint_corrects_slips_in_names_of_kubernetes(code, message, is_fixed):
         ("hostNetwark", "hostNetwork", False),
         ("hostNetwor", "hostNetwork", False),
         ("cidr4", "cidr", False),
+        ("(image", "image", False),
         ("hostNtewokr", "hostNetwork", False),
         ("ab", "ba", False),
     ],

@@ -204,6 +204,10 @@ FIXED = {
     ),
 }  # fmt: skip
 LEFT_ALONE = {
+    "label without a value": patch(
+        "      patchStrategicMerge:\n        metadata:\n          labels:\n            a: null\n"
+    ),
+    "anchor without an end": pattern("spec: {=ports: []}"),
     "comparison": deny("\"{{ request.object.spec.type == 'x' || `true` }}\""),
     "no boolean": deny('"{{ request.object.spec.type || `true` }}"'),
     "twice": deny(

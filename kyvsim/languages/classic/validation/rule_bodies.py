@@ -361,9 +361,9 @@ def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
                         )
                         error = subject.error(entry.path, "KV141", text)
                         quoted = change(subject.policy.document, ChangeKind.QUOTE, entry.path)
-                        yield error._replace(
-                            excerpt=_metadata_notes(entry.value), fix=Fix("add quotes", (quoted,))
-                        )
+                        is_word = isinstance(entry.value.data, bool | int | float)
+                        fix = Fix("add quotes", (quoted,)) if is_word else None
+                        yield error._replace(excerpt=_metadata_notes(entry.value), fix=fix)
 
 
 # upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace
