@@ -183,8 +183,9 @@ class _Reader(NamedTuple):
         first, *others = parts
         here = self.types(first, here)
         if first["type"] == "not_expression":
-            rest = self.expression.strip().removeprefix("!")
-            text = f"`!` only applies to the first name: write `!({rest})`"
+            negated = _NEGATED.search(self.expression)
+            meant = f": write `!({negated[1]})`" if negated else ""
+            text = f"`!` only applies to the first name{meant}"
             self.problems.append(("KV350", text))
             return ()
         for part in others:
@@ -643,6 +644,7 @@ def _problems(
             yield from _condition_problems(document, node, found)
 
 
+_NEGATED = re.compile(r"""!\s*((?:[\w@]+|"[^"]+")(?:\.(?:\w+|"[^"]+")|\[[^]]*\])+)""")
 _LEVEL = re.compile(r"(?<![\w.\"'])(element(?:Index)?)(\d+)\b")
 
 
