@@ -10,6 +10,7 @@ from kyvsim.kubernetes.discovery import (
     NO_KINDS,
     is_namespaced_in_cluster,
     parse_kind_selector,
+    preferred_version,
     served_versions,
     split_api_version,
 )
@@ -31,6 +32,7 @@ from kyvsim.model.source import Document
 from kyvsim.policy.autogen import contains_pod
 from kyvsim.policy.rule import Clone, GenerateTarget, MutateTarget
 from kyvsim.policy.tree import ConfigMapEntry, MatchBlock, ResourceFilter
+from kyvsim.schema.kinds import kyverno_kinds
 
 _Meet = Callable[[str, str], bool]
 
@@ -436,9 +438,10 @@ REMOVED_VERSIONS = frozenset(
         *("rbac.authorization.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1alpha1"),
         *("apiextensions.k8s.io/v1beta1", "discovery.k8s.io/v1beta1", "events.k8s.io/v1beta1"),
         *("certificates.k8s.io/v1beta1", "networking.k8s.io/v1beta1", "scheduling.k8s.io/v1beta1"),
+        *("kyverno.io/v1alpha1", "kyverno.io/v2alpha1"),
     }
 )
-"""Versions that Kubernetes removed for the kinds that have newer ones."""
+"""Versions that Kubernetes and Kyverno removed for the kinds that have newer ones."""
 
 
 def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
@@ -490,10 +493,11 @@ def _passed(text: str, *, alone: bool) -> tuple[str, str]:
         )
         # `Scale` is the body of several subresources.
         return problem, "" if has_wildcard(sent_to) else sent_to
-    served = served_versions(group, kind)
+    served = served_versions(group, kind, kyverno_kinds())
     if served and version not in served and f"{group}/{version}" in REMOVED_VERSIONS:
         # Of autoscaling/v2beta2, the successor is v2.
-        later = next((one for one in served if version.startswith(one)), served[0])
+        preferred = preferred_version(group, kind, kyverno_kinds())
+        later = next((one for one in served if version.startswith(one)), preferred)
         meant = f"{group}/{later}/{kind}"
         return f"no request has the version of `{text}`, which was removed: write `{meant}`", ""
     return "", ""

@@ -126,6 +126,7 @@ def test_criteria_about_namespaces(remarks, match, found):
         (["PodSecurityPolicy"], "1.25"),
         (["Pod", "policy/v1beta1/PodSecurityPolicy"], "1.25"),
         (["batch/v1beta1/CronJob"], "`batch/v1/CronJob`"),
+        (["kyverno.io/v2alpha1/PolicyException"], "`kyverno.io/v2/PolicyException`"),
     ],
 )
 def test_a_kind_that_no_request_has(remarks, kinds, hint):
@@ -156,6 +157,8 @@ def test_kinds_and_namespaces_of_exceptions(tmp_path):
         ["batch/v1/CronJob"],
         ["Pod", "policy/*/PodSecurityPolicy"],
         ["example.com/v1beta1/CronJob"],
+        ["kyverno.io/v2alpha1/GlobalContextEntry"],
+        ["kyverno.io/v2beta1/PolicyException"],
         ["Pod*"],
     ],
 )
@@ -169,6 +172,10 @@ def test_kinds_that_requests_have(remarks, kinds):
         (
             {"mutate": {"targets": [{"apiVersion": "batch/v1beta1", "kind": "CronJob"}]}},
             "`batch/v1/CronJob`",
+        ),
+        (
+            {"generate": {"apiVersion": "kyverno.io/v2alpha1", "kind": "ClusterCleanupPolicy"}},
+            "`kyverno.io/v2/ClusterCleanupPolicy`",
         ),
         ({"generate": {"apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy"}}, "1.25"),
         ({"generate": {"cloneList": {"kinds": ["v1/Secret", "v1/Scale"]}}}, "`*/scale`"),
