@@ -319,6 +319,10 @@ _REMEDIES: Final = (
         "the operations of JSON patches are add, copy, move, remove, replace and test",
     ),
     (
+        r"kyvsim is offline: no data of the image",
+        "only `kyvsim apply` and `test` have data of images (--context-file)",
+    ),
+    (
         r"failed to resolve digest for image",
         (
             "write the image as `NAME@sha256:…`, or set "

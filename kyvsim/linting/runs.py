@@ -11,7 +11,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS
-from kyvsim.linting.patterns import misread_patterns
+from kyvsim.linting.patterns import misread_patterns, replaced_lists
 from kyvsim.linting.queries import misread_queries
 from kyvsim.linting.references import (
     broken_conditions,
@@ -249,6 +249,7 @@ def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
         if policy.facts.has_rules:
             yield from misread_queries(policy)
             yield from misread_patterns(policy)
+    yield from replaced_lists(given.policies, given.kinds)
 
 
 def nothing_matched(

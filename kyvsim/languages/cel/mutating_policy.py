@@ -15,6 +15,7 @@ from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.engine.context import MISSING_INPUT
 from kyvsim.engine.match import match_facts
+from kyvsim.engine.missing_input import remedy_for
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.kubernetes.quantities import with_floats_where_exact, with_whole_numbers
@@ -291,7 +292,8 @@ def _changed_targets(
         except (EvaluationError, MutationError) as error:
             key = object_key(target)
             named = "/".join(filter(None, (key.namespace, key.kind, key.name)))
-            note = f"on the existing object `{named}`"
+            place = f"on the existing object `{named}`, which is `object` there"
+            note = "; ".join(filter(None, (place, remedy_for(str(error)))))
             faults.append(MUTATING.unevaluated(error)._replace(note=note))
     return changed, faults
 

@@ -293,6 +293,10 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
         ),
         ("JMESPath query failed: unknown function: toupper", "did you mean `to_upper`?"),
         (
+            "error: kyvsim is offline: no data of the image a:1 is available",
+            "only `kyvsim apply` and `test` have data of images (--context-file)",
+        ),
+        (
             "failed to update digest: failed to resolve digest for image a:1: kyvsim is offline",
             "or set `validationConfigurations: {mutateDigest: false}`",
         ),
@@ -335,6 +339,29 @@ def test_an_exception_for_some_users_says_that_none_is_given():
         assert result.status.value == "fail"
         assert note in result.note
         assert bool(result.note) is bool(note)
+
+
+EXISTING = MUTATING.replace(
+    "  mutations:",
+    """  evaluation: {mutateExisting: {enabled: true}}
+  targetMatchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+  mutations:""",
+)
+TARGET = "{apiVersion: v1, kind: ConfigMap, metadata: {name: t, namespace: shop}}"
+
+
+def test_an_error_on_a_target_says_which_object_is_read():
+    policy = EXISTING % 'op: "add", path: "/data", value: object.spec.nodeName'
+    inputs = ApplyInputs(
+        (Source("p.yaml", policy),), (Source("r.yaml", POD),), targets=(Source("t.yaml", TARGET),)
+    )
+    (response,) = (one for answer in open_application(inputs).responses for one in answer.responses)
+    (note,) = (one.note for one in response.results if one.status.value == "error")
+    assert note == (
+        "on the existing object `shop/ConfigMap/t`, which is `object` there; there is no `spec`: "
+        "test it with `has()`, or read `.?spec.orValue(…)`"
+    )
 
 
 CEL_EXCEPTION = """
@@ -761,6 +788,7 @@ def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
     [
         (deny("{{ request.object.spec.hostPID || true }}", "Equals", "a"), ["KV301"]),
         ('validate: {message: x, pattern: {spec: {hostname: "=>2"}}}', ["KV306"]),
+        ("mutate: {patchStrategicMerge: {spec: {containers: [{tty: true}]}}}", ["KV311"]),
         (deny("{{ request.object.spec.hostPID || `false` }}", "Equals", "a"), []),
     ],
 )
