@@ -186,7 +186,7 @@ def pages():
 
 def row(code):
     link = f"[{code.code}]({code.page.removeprefix('docs/')})"
-    fix = "yes" if code.fixable else ""
+    fix = "yes" if code.fixable else "no"
     return f"| {link} | {code.shown_severity} | {fix} | {code.title} |\n"
 
 

@@ -13,6 +13,13 @@ EXAMPLES = {
     code.code: code.bad.text for code in every_code() if code.bad and code.bad.command == LINTED
 }
 
+FIXABLE = [
+    code
+    for code in every_code()
+    # Editors do not check a file that is nothing known (KV031).
+    if code.fixable and code.bad.command == LINTED and code.code != "KV031"
+]
+
 
 def test_suggestions_in_the_examples_of_codes_can_be_applied():
     def check(source):
@@ -27,6 +34,19 @@ def test_suggestions_in_the_examples_of_codes_can_be_applied():
                 assert can_be_fixed(suggested, source, check), remark
                 applied.append(remark.code)
     assert {"KV011", "KV012", "KV205", "KV215", "KV260", "KV313"} <= {*applied}
+
+
+@pytest.mark.parametrize("code", FIXABLE, ids=lambda one: one.code)
+def test_fixes_of_lint_are_quick_fixes(code):
+    def check(source):
+        return remarks_on(source, ())
+
+    source = Source("example.yaml", code.bad.text)
+    fixable = [one for one in check(source) if one.fix and one.code == code.code]
+    assert fixable
+    assert all(with_suggestion(one, source) == one for one in fixable)
+    # Two fixes of one mistake are made together by `lint --fix`.
+    assert any(can_be_fixed(one, source, check) for one in fixable)
 
 
 @pytest.mark.parametrize(
