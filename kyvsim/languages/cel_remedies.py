@@ -46,6 +46,7 @@ _INSTEAD: Mapping[str, str] = {
     "keys": "map.map(key, key)",
     "values": "map.map(key, map[key])",
     "target": "object",
+    "element": "list.all(element, …)",
     "jsonPatch": "jsonpatch",
     "JsonPatch": "JSONPatch",
     **{name: f"object.{name}" for name in ("metadata", "spec", "status", "kind")},
@@ -256,6 +257,7 @@ _BY_TEXT = (
         "(?:mismatched|extraneous) input .* expecting <EOF>",
         "an operator, such as `==` or `&&`, is missing here",
     ),
+    ("index .* out of range", "`format` needs one value for each `%s`, in a list"),
     ("'@in' applied", "`in` takes a list or a map on its right side"),
     (
         "no matching overload for '[_!]",
@@ -266,6 +268,7 @@ _BY_TEXT = (
 _BY_LINE = (
     (r"\{\{", "CEL has no `{{ }}`: write names without braces, such as `object.metadata.name`"),
     (r"\?\?", "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"),
+    (r"\.List\([^)]*\)\.(?:all|exists|filter|map)\(", "the objects are in `.items`"),
     (r"\bnot\s", "CEL has `!` instead of `not`"),
 )
 """Patterns of lines with syntax errors, with remedies."""
@@ -324,7 +327,7 @@ def remedy(
         return f"`{dashed[0]}` is a subtraction: name it without `-`"
     if "undeclared reference" in what:
         return _remedy_for_name(word, written, known)
-    lines_with = _BY_LINE if "Syntax error" in what else ()
+    lines_with = _BY_LINE if "Syntax error" in what or "field selection" in what else ()
     by_pattern = (
         *(text for pattern, text in lines_with if re.search(pattern, written)),
         *(text for pattern, text in _BY_TEXT if re.search(pattern, what)),

@@ -18,6 +18,7 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.unparse import written
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
+from kyvsim.linting.cel_logic import demands
 from kyvsim.linting.cel_policy import (
     CelPolicy,
     ParsedExpression,
@@ -156,9 +157,53 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
             *(_unknown_values(one, [*reads, *tested], own) if own else ()),
             *_unlike_defaults(tested, own),
             *(_misspelt({path for _, path in (*reads, *tested)}, own) if own else ()),
+            *(("KV323", text) for text in _missing_elements(policy, one)),
+            *(("KV323", text) for text in _missing_in_message(policy, one)),
         ]
         for code, text in dict.fromkeys(found):
             yield policy.warn(code, text, one.path)
+
+
+_COUNTING = frozenset({"size", "contains", "matches", "indexOf", "startsWith", "endsWith"})
+"""Functions by which a policy may know how many elements there are."""
+
+
+def _missing_elements(policy: CelPolicy, one: ParsedExpression) -> Iterator[str]:
+    """KV323: an element of a list, other than the first, that no test protects."""
+    for node in one.nodes() if "[" in one.text else ():
+        if not isinstance(node, Call) or node.function != "_[_]":
+            continue
+        owner, key = node.arguments
+        is_later = isinstance(key, Literal) and key.value.__class__ is int and key.value > 0
+        is_split = isinstance(owner, Call) and owner.function == "split"
+        if not is_later or not (is_split or isinstance(owner, Select)):
+            continue
+        calls = {each.function for each in policy.nodes() if isinstance(each, Call)}
+        if _COUNTING.isdisjoint(calls):
+            text = (
+                f"`{written(node)}` is an error if there are fewer elements: test `size(…)` first"
+            )
+            yield f"{text}, or write `{written(owner)}[?{written(key)}].orValue(…)`"
+
+
+def _missing_in_message(policy: CelPolicy, one: ParsedExpression) -> Iterator[str]:
+    """KV323: a field without which a validation fails, and which its message reads."""
+    if one.path[-1] != "messageExpression":
+        return
+    test = next(
+        (each for each in policy.expressions if each.path == (*one.path[:-1], "expression")), None
+    )
+    required = (
+        {written(each.operand) for each in demands(test.root) if each.relation == "has"}
+        if test
+        else set()
+    )
+    nodes = [each for each in one.nodes() if isinstance(each, Select) and written(each) in required]
+    if nodes and not any(each.test for each in one.nodes() if isinstance(each, Select)):
+        yield (
+            f"without `{written(nodes[0])}`, the validation fails, and this message cannot be "
+            "evaluated: test the field here, too, or give it a default"
+        )
 
 
 def _shown(path: _Names) -> str:

@@ -195,8 +195,10 @@ def _always_true_of(node: Node, scope: _Scope) -> Atom | None:
     if called.function in _COUNTS:
         counted = children(called)[0]
         # A text has at least one part.
-        is_split = isinstance(counted, Call) and counted.function == "split"
-        least = 1 if is_split and len(children(counted)) == 2 else 0
+        inner = counted.function if isinstance(counted, Call) else ""
+        # A response has fields, of which `items` has the objects.
+        is_split = inner == "split" and len(children(counted)) == 2
+        least = 1 if is_split or inner in {"List", "list"} else 0
         return Atom(node, "_>=_", (least,))
     return Atom(node, called.function) if called.function.endswith("Ascii") else None
 
@@ -244,6 +246,12 @@ def _constant_test(node: Call, scope: _Scope) -> str:
             which = {None: "in one case of letters", 0: "never negative", 1: "at least 1"}[least]
             operand = written(known[0].operand)
             return f"`{written(node)}` is {when} true, since `{operand}` is {which}"
+    if node.function in _ORDERS and _is_negative_age(parts[0]):
+        when = "always" if node.function in {"_<_", "_<=_"} else "never"
+        return (
+            f"`{written(node)}` is {when} true, since objects are created in the past: write "
+            "`time.now() - timestamp(…)`"
+        )
     if node.function == "@in" and isinstance(parts[1], ListLiteral) and not parts[1].elements:
         return f"`{written(node)}` is never true, since the list is empty"
     is_indexed = isinstance(parts[0], Call) and parts[0].function == "_[_]"
@@ -253,6 +261,14 @@ def _constant_test(node: Call, scope: _Scope) -> str:
     if node.function in {"_==_", "_!=_"}:
         return unlike_default(*parts) or unlike_default(*parts[::-1])
     return ""
+
+
+def _is_negative_age(node: Node) -> bool:
+    """Return whether a node is the time of creation minus the present."""
+    if not isinstance(node, Call) or node.function != "_-_":
+        return False
+    since, until = (written(one) for one in node.arguments)
+    return "creationTimestamp" in since and "now" not in since and until == "time.now()"
 
 
 def unlike_default(operand: Node, given: Node) -> str:
@@ -285,10 +301,12 @@ def _exclusive_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
             what = "the conditions before it" if len(atoms) > 1 else "what comes before it"
             if operand == "request.operation":
                 what = "the matched operations and the conditions before it"
+            is_exception = policy.policy.document.data.get("kind") == "PolicyException"
             text = (
                 f"the condition `{one.text.strip()}` is never true together with {what}, which "
-                f"also test `{operand}`, so the policy does nothing: all conditions must be true "
-                "(write alternatives in one condition, with `||` or `in`)"
+                f"also test `{operand}`, so the {'exception' if is_exception else 'policy'} does "
+                "nothing: all conditions must be true (write alternatives in one condition, with "
+                "`||` or `in`)"
             )
             yield policy.warn("KV240", text, one.path)
             return
@@ -434,6 +452,12 @@ def _read_by(reader: str, node: Node) -> str:
 
 
 _HOST = r"(https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?"
+_ANY_CHARACTER = re.compile(
+    r"(?<![\\\w])(\.?(?:[a-z0-9-]+\.)+(?:io|com|org|net|dev|cloud|local|internal))(?=[/:$|)]|$)"
+)
+"""A host in a regular expression whose dots are not escaped."""
+_GLOB = r"\^?[\w./:-]*[\w/:-]\*\$?"
+"""A wildcard in a regular expression that has no other sign than its `*`."""
 _OPEN_START = r"\.[*+](?=.*[^.*+])"
 _OPEN_END = r"(?<!\\)\.[*+]$"
 
@@ -447,8 +471,8 @@ def loose_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
     for one in policy.expressions:
         required = _required_tests(policy, one) if policy.validates and one.is_test else ()
         for path, node, is_required in (
-            *((one.path, node, False) for node in one.nodes()),
             *((path, node, True) for path, node in required),
+            *((one.path, node, False) for node in one.nodes()),
         ):
             if not isinstance(node, Call) or node.target is None or len(node.arguments) != 1:
                 continue
@@ -460,15 +484,28 @@ def loose_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
             if node.function == "startsWith" and is_required:
                 problem = _prefix_problem(node.target, value)
             elif node.function == "matches":
-                meant = regex_meant(value, is_required=is_required, is_name=_is_name(node.target))
-                problem = meant and (
-                    f"`matches` searches in the whole text, so `{written(node.target)}` may have "
-                    f"anything beside `{value}`: write `'{meant}'`"
-                )
+                problem = _regex_problem(node.target, value, is_required=is_required)
             if problem:
                 found.setdefault(path, problem)
     for path, problem in found.items():
         yield policy.warn("KV360", problem, path)
+
+
+def _regex_problem(target: Node, value: str, *, is_required: bool) -> str:
+    if re.fullmatch(_GLOB, value):
+        return (
+            f"`*` is not a wildcard in the regular expression `{value}`, but repeats the "
+            f"character before it: write `{value.rstrip('$*')}.*`"
+        )
+    meant = regex_meant(value, is_required=is_required, is_name=_is_name(target))
+    if meant:
+        return (
+            f"`matches` searches in the whole text, so `{written(target)}` may have "
+            f"anything beside `{value}`: write `'{meant}'`"
+        )
+    host = _ANY_CHARACTER.search(value)
+    text = f"`.` is any character in the regular expression `{value}`: write"
+    return f"{text} `{host[1].replace('.', '[.]')}`" if host else ""
 
 
 def _required_tests(policy: CelPolicy, one: ParsedExpression) -> Iterator[tuple[Path, Node]]:
@@ -556,6 +593,8 @@ _NAMES = re.compile(
 """Fields whose values never have wildcards."""
 _WILDCARD = re.compile(r".*[^*]\*|\*.*[^*].*", re.DOTALL)
 _ACCOUNT = "system:serviceaccount:"
+_NEVER_IN: Mapping[str, str] = {"registry": "/@", "tag": "/:@", "repository": ":@"}
+"""Characters that parts of image references never have."""
 
 
 def impossible_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -603,6 +642,12 @@ def _impossible(node: Call, policy: CelPolicy) -> str:
     name = written(operand)
     literals = given.elements if isinstance(given, ListLiteral) else (given,)
     texts = [each.value for each in literals if isinstance(each, Literal)]
+    if isinstance(operand, Call) and name.startswith(("image(", "parseImageReference(")):
+        signs = _NEVER_IN.get(operand.function, "")
+        wrong = next((one for one in texts if isinstance(one, str) and {*one} & {*signs}), None)
+        if wrong is not None and node.function != "matches":
+            sign = next(one for one in signs if one in wrong)
+            return f"`{operand.function}()` never has `{sign}`, but `{wrong}` has it"
     for text in texts if _NAMES.fullmatch(name) else ():
         if not isinstance(text, str):
             continue
@@ -628,6 +673,7 @@ _CHECKED = frozenset({"duration", "timestamp", "matches", "find", "findAll"})
 """The same; other kinds are compiled with a check of their texts."""
 _LONG = 256
 _DAYS = r"(\d+)d"
+_BYTES = r"([\d.]+) ?((?i:[kmgtp]i?b?))"
 
 
 def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
@@ -657,6 +703,10 @@ def unreadable_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
                 days = re.fullmatch(_DAYS, first) if isinstance(first, str) else None
                 if node.function == "duration" and days:
                     text = f"{text} (there is no unit for days: write `{int(days[1]) * 24}h`)"
+                amount = re.fullmatch(_BYTES, str(first)) if node.function == "quantity" else None
+                if amount:
+                    unit = amount[2][0].upper()
+                    text = f"{text} (write `{amount[1]}{unit}i` or `{amount[1]}{unit}`)"
                 yield policy.warn("KV350", text, one.path)
 
 

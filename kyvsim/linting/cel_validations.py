@@ -11,6 +11,7 @@ from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expressio
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.nodes import Call, Ident, Literal, Loop, Node, Select, children, dotted_name
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import is_namespaced_in_cluster
 from kyvsim.kubernetes.objects import Path
 from kyvsim.linting.cel_logic import constant_logic, unread_elements
@@ -29,7 +30,7 @@ from kyvsim.linting.release_changes import cel_places
 from kyvsim.linting.requests import tests_operation
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import OPERATIONS
 
 _READ_NAMES = frozenset({"object", "oldObject", "request", "variables"})
@@ -108,23 +109,105 @@ _JOINED = re.compile(r"""['"]\s*\+\s*[\w(]|[\w)\]]\s*\+\s*['"]""")
 _READ = re.compile(r"\b(?:object|oldObject|request|variables|namespaceObject|string)[.(]")
 
 
+_ROOT = r"\s*(?:request|object|oldObject|namespaceObject|element|images|target|variables)\b"
+_TEMPLATE = re.compile(
+    rf"\{{\{{(?P<braces>{_ROOT}[^{{}}]*)\}}\}}|\$\((?P<round>{_ROOT}[^()]*)\)|"
+    rf"\$\{{(?P<curly>{_ROOT}[^{{}}]*)\}}"
+)
+"""Notations of variables that CEL does not have; other texts may be templates of other programs."""
+_PLACEHOLDER = re.compile(r"(?<!%)%[sdf](?!\w)")
+
+
 def templates_in_messages(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV333: a variable or expression in a message of a policy in CEL, which is shown as written.
 
     upstream: pkg/cel/policies/vpol/compiler/policy.go
     """
     for one in policy.spec.validations:
-        if _JOINED.search(one.message) and _READ.search(one.message):
-            text = (
-                "`message` is shown as it is written: write `messageExpression` for an expression"
+        problem = _message_problem(one.message)
+        if problem:
+            yield policy.warn("KV333", problem, (*one.path, "message"))
+
+
+def _message_problem(message: str) -> str:
+    if _JOINED.search(message) and _READ.search(message):
+        return "`message` is shown as it is written: write `messageExpression` for an expression"
+    if ("{{" in message and "}}" in message) or _TEMPLATE.search(message):
+        return (
+            "variables are not replaced in policies in CEL, so the message is shown as it is "
+            'written: write `messageExpression`, such as `"Pod " + object.metadata.name`'
+        )
+    return ""
+
+
+def templates_in_texts(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV333: a variable in a text of an expression, or `%s` in a message without `format`."""
+    # Generated objects may be policies that have variables.
+    for one in policy.expressions if policy.kind != "GeneratingPolicy" else ():
+        if not any(sign in one.text for sign in ("{{", "$(", "${", "%")):
+            continue
+        is_formatted = "format(" in one.text or one.path[-1] != "messageExpression"
+        for node in one.nodes():
+            value = node.value if isinstance(node, Literal) else None
+            text = ""
+            if not isinstance(value, str):
+                continue
+            if _TEMPLATE.search(value):
+                meant = _added(value)
+                text = f"variables are not replaced in CEL, so this is a text: write `{meant}`"
+            elif not is_formatted and (found := _PLACEHOLDER.search(value)):
+                text = f"the message is shown with `{found[0]}`: write `text.format([…])`"
+            if text:
+                yield policy.warn("KV333", text, one.path)
+
+
+def _added(text: str) -> str:
+    """Return the sum in CEL that a text with variables means."""
+    parts, at = [], 0
+    for found in _TEMPLATE.finditer(text):
+        name = next(one for one in found.groups() if one).strip()
+        parts += [repr(text[at : found.start()]), name.replace("request.object.", "object.")]
+        at = found.end()
+    parts.append(repr(text[at:]))
+    return " + ".join(one for one in parts if one != "''")
+
+
+def templates_of_rules(policy: Policy) -> Iterator[Diagnostic]:
+    """KV333 in `validate.cel` of rules, whose expressions and messages have no variables, either.
+
+    upstream: pkg/engine/handlers/validation/validate_cel.go
+    """
+    for rule, checked in _rules_in_cel(policy):
+        yield from templates_in_texts(checked)
+        cel = rule.tree.validate.cel if rule.tree.validate else None
+        for one in cel.expressions if cel else ():
+            problem = _message_problem(one.message)
+            if problem:
+                yield warn(policy.document, "KV333", problem, (*one.path, "message"))
+
+
+def _rules_in_cel(policy: Policy) -> Iterator[tuple[Rule, CelPolicy]]:
+    """Yield the rules with `validate.cel`, and their expressions, if these can be parsed."""
+    env = kubernetes_environment(params=True, mutates=True)
+    for rule in policy.rules:
+        cel = rule.tree.validate.cel if rule.tree.validate else None
+        if cel is None:
+            continue
+        found = [
+            ((*one.path, "expression"), one.expression)
+            for every in (cel.variables, rule.tree.cel_preconditions or (), cel.expressions)
+            for one in every
+        ]
+        found += [
+            ((*one.path, "messageExpression"), one.message_expression) for one in cel.expressions
+        ]
+        with contextlib.suppress(ExpressionSyntaxError):
+            parsed = tuple(
+                ParsedExpression(path, text, parse(text, env.macros))
+                for path, text in found
+                if text
             )
-            yield policy.warn("KV333", text, (*one.path, "message"))
-        elif "{{" in one.message and "}}" in one.message:
-            text = (
-                "variables `{{ }}` are not replaced in policies in CEL: write `messageExpression`, "
-                'such as `"Pod " + object.metadata.name`'
-            )
-            yield policy.warn("KV333", text, (*one.path, "message"))
+            yield rule, CelPolicy(policy, env, parsed)
 
 
 def _unknown_operations(expression: ParsedExpression) -> Iterator[str]:
@@ -392,29 +475,12 @@ def absent_objects_of_rules(policy: Policy) -> Iterator[Diagnostic]:
 
     upstream: pkg/engine/handlers/validation/validate_cel.go
     """
-    for rule in policy.rules:
-        cel = rule.tree.validate.cel if rule.tree.validate else None
-        if cel is None or tests_operation(rule.tree):
-            continue
-        # Only rules that name deletions are certainly meant for them.
-        named = {name for one in rule.tree.match.effective for name in one.operations or ()}
-        operations = matched_operations(rule.tree.match) - ({"DELETE"} - named)
-        found = [
-            ((*one.path, "expression"), one.expression)
-            for every in (cel.variables, rule.tree.cel_preconditions or (), cel.expressions)
-            for one in every
-        ]
-        found += [
-            ((*one.path, "messageExpression"), one.message_expression) for one in cel.expressions
-        ]
-        env = kubernetes_environment(params=True, mutates=True)
-        with contextlib.suppress(ExpressionSyntaxError):
-            parsed = tuple(
-                ParsedExpression(path, text, parse(text, env.macros))
-                for path, text in found
-                if text
-            )
-            yield from _fields_of_absent(CelPolicy(policy, env, parsed), operations, "rule")
+    for rule, checked in _rules_in_cel(policy):
+        if not tests_operation(rule.tree):
+            # Only rules that name deletions are certainly meant for them.
+            named = {name for one in rule.tree.match.effective for name in one.operations or ()}
+            operations = matched_operations(rule.tree.match) - ({"DELETE"} - named)
+            yield from _fields_of_absent(checked, operations, "rule")
 
 
 def _fields_of_absent(

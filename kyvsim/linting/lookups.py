@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from os.path import dirname
 from typing import NamedTuple
@@ -429,6 +429,36 @@ def unknown_resources_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
             problem = resource_problem(group, name) if is_builtin_group(group) else ""
             if problem:
                 yield policy.warn("KV163", problem, one.path)
+
+
+def removed_versions(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV315: versions of resources that API servers do not serve any more, so nothing matches."""
+    constraints = policy.spec.match_constraints
+    for rule in constraints.resource_rules if constraints else ():
+        named = [f"{group}/{version}" for group in rule.api_groups for version in rule.api_versions]
+        removed = [one for one in named if one in REMOVED_VERSIONS or one.startswith("extensions/")]
+        if not named or removed != named:
+            continue
+        for name in rule.resources:
+            served = [
+                f"{group}/{version}"
+                for group in (*rule.api_groups, _MOVED.get(name, ""))
+                for version in served_versions(group, kind_of_plural(group, name) or "")
+            ]
+            if served and {*served}.isdisjoint(named):
+                problem = (
+                    f"no request for `{name}` has the version `{named[0]}`, which was removed: "
+                    f"match `{served[0]}`"
+                )
+                yield policy.warn("KV315", problem, (*rule.path, "apiVersions"))
+                break
+
+
+_MOVED: Mapping[str, str] = {
+    **dict.fromkeys(("ingresses", "networkpolicies"), "networking.k8s.io"),
+    **dict.fromkeys(("deployments", "daemonsets", "replicasets"), "apps"),
+}
+"""The groups of resources that were in `extensions`."""
 
 
 _OF_NO_REGISTRY = re.compile(r"(?!localhost/)[a-z0-9_-]+(?:/|[:@][^/]*$)")

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kyvsim.cel.nodes import Literal, StructLiteral
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.objects import Json
@@ -15,7 +16,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     patch_operations,
 )
 from kyvsim.linting.cel_mutations import replaced_problem, steps_of
-from kyvsim.linting.cel_policy import CelPolicy
+from kyvsim.linting.cel_policy import MUTATING, CelPolicy
 from kyvsim.linting.fields import (
     json_patches,
     key_problem,
@@ -284,16 +285,31 @@ def _at_text(
 
 def misread_paths_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
     """KV330 for the constant paths of mutations in CEL."""
-    for one in policy.expressions:
+    for one in policy.expressions if policy.kind in MUTATING else ():
+        for node in one.nodes():
+            fields = node.fields if isinstance(node, StructLiteral) else ()
+            path = next((each.value for each in fields if each.name == "path"), None)
+            text = path.value if isinstance(path, Literal) else "/"
+            if isinstance(text, str) and not text.startswith("/"):
+                problem = f"a path of a JSON patch begins with a slash: write `/{text}`"
+                yield policy.warn("KV330", problem, one.path)
         for step in steps_of(one):
             problem, meant = _path_problem(step.path)
+            problem = problem or _name_in_list(step.path, in_cel=True)
             if problem:
                 instead = (step.path, meant) if meant else None
                 yield policy.warn("KV330", problem, one.path, instead=instead)
 
 
+_DOTTED = re.compile(r"/(?:metadata|spec)\.[a-z]\w*(?:\.[a-z]\w*)*")
+
+
 def _path_problem(path: str) -> tuple[str, str]:
     """Return what is wrong with a path of a JSON patch, and the one that is meant; "" for none."""
+    if dotted := _DOTTED.match(path):
+        meant = path.replace(dotted[0], dotted[0].replace(".", "/"), 1)
+        text = f"fields are separated by slashes in the path of a JSON patch: write `{meant}`"
+        return text, meant
     names = path.split("/")[1:]
     for index, name in enumerate(names):
         rest = "/".join(names[index + 1 :])
@@ -307,6 +323,9 @@ def _path_problem(path: str) -> tuple[str, str]:
             meant = path.replace(name, name.replace("[", "/").replace("]", ""))
             text = f"an index is a step of its own in the path of a JSON patch: write `{meant}`"
             return text, meant
+        if name in _STRING_MAPS and rest == "-":
+            text = f"`-` is the end of a list, and `{name}` is a map: write a key in `{path}`"
+            return text, ""
         if name in _STRING_MAPS and "/" in rest and "{{" not in rest:
             meant = path.removesuffix(rest) + rest.replace("/", "~1")
             text = (
@@ -330,14 +349,15 @@ _STEP = r"\{\{\s*element\d*\.\w+\s*\}\}|[a-z][\w.-]*"
 _BY_NAME = re.compile(rf"(/(?:[^/]+/)*(?:{_LISTS}))/(?:{_STEP})(?:/|$)")
 
 
-def _name_in_list(path: str) -> str:
+def _name_in_list(path: str, *, in_cel: bool = False) -> str:
     """Return that an element of a list is named in a path, where only an index is possible."""
     found = _BY_NAME.match(path)
     if found is None or "/metadata/" in path:
         return ""
+    index = "0` (or a patch for each index)" if in_cel else "{{ elementIndex }}` in a `foreach`"
     return (
         f"`{found[1]}` is a list, whose elements have an index and no name: write `{found[1]}/"
-        "{{ elementIndex }}` in a `foreach`"
+        f"{index}"
     )
 
 

@@ -38,7 +38,9 @@ from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.linting.cel_fields import field_problems
+from kyvsim.linting.cel_logic import constant_logic, impossible_texts, unreadable_texts
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, expressions_of
+from kyvsim.linting.cel_validations import templates_in_texts
 from kyvsim.linting.registry import run_checks
 from kyvsim.linting.runs import CheckSubject
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -140,7 +142,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
 def lint_cel_exceptions(
     exceptions: Iterable[CelException], policies: Iterable[Policy], options: CompileOptions
 ) -> Iterator[Diagnostic]:
-    """Yield KV323 to KV325 and KV329 for conditions of exceptions, which read the same objects."""
+    """Yield what is wrong in conditions of exceptions, which read the same objects."""
     system, by_name = options.system, {(one.kind, one.name): one for one in policies}
     for exception in exceptions:
         for policy in filter(
@@ -159,7 +161,15 @@ def lint_cel_exceptions(
                     for one in exception.conditions
                 )
                 own = policy._replace(document=exception.document)
-                yield from field_problems(CelPolicy(own, env, conditions))
+                checked = CelPolicy(own, env, conditions)
+                for check in (
+                    field_problems,
+                    constant_logic,
+                    impossible_texts,
+                    unreadable_texts,
+                    templates_in_texts,
+                ):
+                    yield from check(checked)
 
 
 def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:

@@ -388,6 +388,13 @@ CHECKS: Final = (
     _cel(
         cel_validations.templates_in_messages, KV333='message: "{{ request.name }} is a NodePort."'
     ),
+    _expressions(
+        cel_validations.templates_in_texts, KV333='message: "{{ request.name }} is a NodePort."'
+    ),
+    _rules(
+        cel_validations.templates_of_rules, KV333='message: "{{ request.name }} is a NodePort."'
+    ),
+    _expressions(lookups.removed_versions, KV315="kinds: [PodExecOptions]"),
     _expressions(cel_matching.versions_as_groups, KV332="apiGroups: [v1]"),
     _expressions(cel_matching.values_beside_wildcards, KV343="operations: ['*', CREATE]"),
     _rules(requests.fields_of_owners, KV329='key: "{{ request.object.spec.hostNetwork }}"'),

@@ -121,6 +121,46 @@ def test_a_test_protects_only_the_field_that_it_names(written):
     assert "KV323" in [code for code, _ in written("ValidatingPolicy", spec)]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("object.metadata.name.split('-')[1] == 'a'", ["KV323"]),
+        ("object.spec.containers.all(c, c.image.split(':')[1] != 'latest')", ["KV323"]),
+        ("object.spec.containers[1].image != 'a'", ["KV323"]),
+        ("object.spec.containers[0].image != 'a'", []),
+        ("object.metadata.name.split('-')[0] == 'a'", []),
+        ("object.metadata.name.split('-')[?1].orValue('') == 'a'", []),
+        (
+            "object.spec.containers.all(c, c.image.contains(':') && c.image.split(':')[1] != 'a')",
+            [],
+        ),
+        ("size(object.spec.containers) > 1 && object.spec.containers[1].image != 'a'", []),
+    ],
+)
+def test_elements_that_may_be_missing(written, text, found):
+    assert codes(written, text) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "message", "found"),
+    [
+        ("has(object.spec.nodeName)", "'not on ' + object.spec.nodeName", ["KV323"]),
+        (
+            "has(object.spec.os) && object.spec.os.name == 'a'",
+            "'os ' + object.spec.os.name",
+            ["KV323"],
+        ),
+        ("has(object.spec.nodeName)", "object.spec.?nodeName.orValue('none')", []),
+        ("has(object.spec.nodeName)", "has(object.spec.nodeName) ? object.spec.nodeName : ''", []),
+        ("!has(object.spec.nodeName)", "'on ' + object.spec.nodeName", []),
+        ("has(object.spec.nodeName)", "object.metadata.name", []),
+    ],
+)
+def test_messages_that_read_what_is_missing(written, test, message, found):
+    spec = {**validated(test), "validations": [{"expression": test, "messageExpression": message}]}
+    assert [code for code, _ in written("ValidatingPolicy", spec) if code == "KV323"] == found
+
+
 def test_a_variable_leads_to_its_field(written):
     spec = validated("variables.all.all(c, c.ports.size() < 2)")
     spec["variables"] = [{"name": "all", "expression": "object.spec.containers"}]

@@ -64,6 +64,11 @@ NAME = "object.metadata.name"
         "request.kind.kind in ['configmaps']",
         "request.resource.group == 'v1'",
         f"[1, 2].map(e, size({NAME})).all(n, n >= 0)",
+        "resource.List('v1', 'secrets', 'a').size() > 0",
+        "timestamp(object.metadata.creationTimestamp) - time.now() > duration('1h')",
+        f"image({NAME}).tag() != ':latest'",
+        f"image({NAME}).registry() in ['ghcr.io', 'ghcr.io/a']",
+        f"image({NAME}).repository().startsWith('a:b')",
     ],
 )
 def test_contradictions(codes, expression):
@@ -148,6 +153,14 @@ def test_loops_that_do_not_read_their_elements(codes, expression, found):
         (f"{NAME}.matches('^dev.*|.*test$')", []),
         (f"{NAME}.matches('[a-z]+$')", []),
         (f"!{NAME}.matches('[A-Z]')", []),
+        (f"{NAME}.matches('^ghcr.io/a/')", ["KV360"]),
+        (f"!{NAME}.matches('[a-z]+.apps.example.com$')", ["KV360"]),
+        (f"{NAME}.matches(r'^ghcr\\.io/a/')", []),
+        (f"{NAME}.matches('^ghcr[.]io/a/')", []),
+        (f"{NAME}.matches('^[a-z.]+/a$')", []),
+        (f"{NAME}.matches('^web-*')", ["KV360"]),
+        (f"{NAME}.matches('^a/*$')", ["KV360"]),
+        (f"{NAME}.matches('^[a-z]*$')", []),
         ("object.metadata.?annotations[?'a'].orValue('').matches('[A-Z]+-[0-9]+')", []),
         ("['a', 'b'].all(e, e.matches('[a-z]') && e.startsWith(request.name))", []),
     ],
@@ -275,6 +288,10 @@ LABEL = "object.metadata.?labels[?'a'].orValue('')"
         (rf"{LABEL} == '\\*'", ["KV309"]),
         (rf"regex.replace({LABEL}, 'a\\.b', 'c') == 'c'", []),
         (rf"{LABEL}.matches('^a\\.b$')", []),
+        (f"image({NAME}).registry() == 'localhost:5000'", []),
+        (f"image({NAME}).tag().startsWith('v1.')", []),
+        ("resource.List('v1', 'secrets', 'a').items.size() > 0", []),
+        ("time.now() - timestamp(object.metadata.creationTimestamp) > duration('1h')", []),
     ],
 )
 def test_constants_that_no_value_is(codes, expression, found):

@@ -56,6 +56,11 @@ BAD = [
     ("KV343", [GOOD], {"rules": [PODS, {**PODS, "apiGroups": ["*", ""]}]}),
     ("KV333", [{"expression": GOOD, "message": "'Pod ' + object.metadata.name"}], {}),
     ("KV333", [{"expression": GOOD, "message": "{{ request.name }} has no name."}], {}),
+    ("KV333", [{"expression": GOOD, "message": "${request.name} has no name."}], {}),
+    ("KV333", [f"{GOOD} || object.kind == '{{{{ request.name }}}}'"], {}),
+    ("KV333", [{"expression": GOOD, "messageExpression": "'$(request.name)'"}], {}),
+    ("KV333", [{"expression": GOOD, "messageExpression": "'no %s'"}], {}),
+    ("KV315", [GOOD], {"rules": [PODS, {**DEPLOYMENTS, "apiVersions": ["v1beta1"]}]}),
     ("KV242", [GOOD], {"variables": [{"name": "v", "expression": "object.kind"}]}),
     ("KV243", ["object.?spec.?hostNetwork.orValue(false) == false"], {}),
     ("KV243", ["object['spec'].restartPolicy == 'Always'"], {}),
@@ -126,6 +131,9 @@ WELL = [
     (["object.spec != null"], {}),
     (["has(oldObject.spec) || has(object.spec)"], {}),
     (["has(oldObject.spec)"], {"rules": [{**PODS, "operations": ["CREATE"]}]}),
+    ([f"{GOOD} || object.kind == '{{{{ values.name }}}} ${{HOME}} $(date)'"], {}),
+    ([{"expression": GOOD, "messageExpression": "'no %s'.format([object.kind])"}], {}),
+    ([GOOD.replace("has(c.name)", "c.name != '%s'")], {}),
     (["oldObject.spec.a == 'b'"], {"rules": [{**PODS, "operations": ["DELETE"]}]}),
     (
         ["request.operation == 'CREATE' || oldObject.spec.a == 'b'"],
@@ -568,3 +576,28 @@ def test_namespaced_policies_about_other_namespaces(tmp_path, kind, condition, s
     file.write_text(json.dumps({**head, "metadata": named, "spec": spec}))
     reported = [one.code for one in lint([str(file)]).diagnostics if one.code == "KV383"]
     assert reported == (found if kind.startswith("Namespaced") else [])
+
+
+def test_the_sum_that_a_text_with_variables_means(told):
+    text = "object.kind != 'a-{{ request.object.metadata.namespace }}.b'"
+    messages = [message for code, message in told(text) if code == "KV333"]
+    assert [one.rpartition(": ")[2] for one in messages] == [
+        "write `'a-' + object.metadata.namespace + '.b'`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "versions", "resources", "found"),
+    [
+        (["extensions"], ["v1beta1"], ["ingresses"], ["KV315"]),
+        (["batch"], ["v1beta1"], ["cronjobs"], ["KV315"]),
+        (["batch"], ["v1", "v1beta1"], ["cronjobs"], []),
+        (["extensions", "networking.k8s.io"], ["v1", "v1beta1"], ["ingresses"], []),
+        (["batch"], ["v1beta1"], ["*"], []),
+        (["example.com"], ["v1beta1"], ["cronjobs"], []),
+    ],
+)
+def test_versions_that_no_request_has(told, groups, versions, resources, found):
+    rule = {**PODS, "apiGroups": groups, "apiVersions": versions, "resources": resources}
+    told = codes(told("has(object.spec)", rules=[rule]))
+    assert [one for one in told if one == "KV315"] == found
