@@ -172,6 +172,10 @@ class _Checker:
                 result = outcome
             elif result.kind != "dyn" and outcome != result:
                 result = DYN
+        if result is None and self.env.types_defaults and function.name == "_+_":
+            kinds = [self.known.resolve(one) for one in given]
+            if {one.kind for one in kinds} == {"list"}:
+                return kinds[0]  # lists of other objects have fields in common
         if result is None:
             shown = _signature([self.known.resolve(one, free_is_dyn=True) for one in given], member)
             return self.no_overload(node.at, function.name, shown)

@@ -97,7 +97,8 @@ class Environment(NamedTuple):
     types_defaults: bool = False
     """Whether `orValue` has the type of its operand if its default has it, too.
 
-    Kyverno only knows that it is dynamic; checks that report mistakes know more.
+    Kyverno only knows that it is dynamic; checks that report mistakes know more. They do not report
+    the sum of lists of different objects, such as containers and ephemeral containers.
     """
 
     unbound: frozenset[str] = frozenset()

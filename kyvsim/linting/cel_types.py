@@ -83,16 +83,19 @@ class _KindFields(Mapping[str, Mapping[str, CelType]]):
     def __getitem__(self, name: str) -> Mapping[str, CelType]:
         if name not in self._known and name.startswith(_MARK):
             found = _at(self._kind, name)
-            fields = found.mapping.fields if found is not None and found.mapping else {}
-            self._known[name] = (
-                {
-                    field: _cel_type(field_of(found, field), f"{name}.{field}", self._number)
-                    for field in fields
-                }
-                if found
-                else {}
-            )
+            self._known[name] = {} if found is None else dict(self._fields_of(found, name))
         return self._known[name]
+
+    def _fields_of(self, found: Type, name: str) -> Iterator[tuple[str, CelType]]:
+        lists: dict[str, Type] = {}
+        for field in found.mapping.fields if found.mapping else ():
+            inner = field_of(found, field)
+            at = field
+            if inner is not None and inner.sequence is not None:
+                # Equal lists, such as `containers` and `initContainers`, can be added.
+                at = next((one for one, known in lists.items() if known == inner), field)
+                lists.setdefault(at, inner)
+            yield field, _cel_type(inner, f"{name}.{at}", self._number)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
