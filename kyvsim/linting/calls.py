@@ -48,8 +48,8 @@ def call_problems(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _is_checked(text: str) -> bool:
-    """Return whether a string may contain calls, or constants with escapes."""
-    return "(" in text or "\\" in text
+    """Return whether a string may contain calls, or constants with escapes or wildcards."""
+    return "(" in text or "\\" in text or ("*" in text and "= '" in text)
 
 
 def _expressions(text: Text) -> Iterator[str]:
@@ -99,8 +99,13 @@ def _of_node(expression: str, node: Tree) -> Iterator[_Problem]:
         for one, constant in ((left, right), (right, left)):
             text = constant["value"] if _is_constant(constant) else None
             if isinstance(text, str):
+                is_name = last_field(one) in {"name", "image", "namespace"}
                 if escape := needless_escape(text):
                     yield "KV309", escape, None
+                elif is_name and has_wildcard(text) and not text.startswith("*."):
+                    how = f"write `pattern_match('{text}', …)`"
+                    why = f"a comparison has no wildcards, and no name is `{text}`: {how}"
+                    yield "KV351", why, None
                 elif problem := _not_returned(one, text):
                     yield "KV349", problem, None
 
@@ -112,7 +117,12 @@ def _is_constant(tree: Tree) -> bool:
 def _of_call(expression: str, call: Tree) -> Iterator[_Problem]:
     name, parts = str(call["value"]), trees(call)
     values = tuple(one["value"] if _is_constant(one) else None for one in parts)
-    searched = values[1] if name in _SEARCHING and len(values) == 2 else None
+    searched, text = (
+        (parts[0], values[1]) if name in _SEARCHING and len(values) == 2 else (call, None)
+    )
+    if name == "regex_match" and len(values) == 2 and isinstance(values[0], str):
+        # Classes and groups with flags may allow both cases.
+        searched, text = parts[1], "" if "(?" in values[0] else _NOT_PLAIN.sub("", values[0])
     if problem := _wrong_order(name, values):
         first, second = (written_in(expression, one) for one in parts[:2])
         both = f"{first}, {second}"
@@ -121,7 +131,7 @@ def _of_call(expression: str, call: Tree) -> Iterator[_Problem]:
         yield *other, None
     elif meaning := _other_meaning(name, values):
         yield "KV351", meaning, None
-    elif isinstance(searched, str) and (never := _not_returned(parts[0], searched, is_part=True)):
+    elif isinstance(text, str) and (never := _not_returned(searched, text, is_part=True)):
         yield "KV349", never, None
     elif all(one is None or isinstance(one, str | float | int) for one in values):
         error = _failure(name, values)
@@ -217,21 +227,37 @@ def _other_meaning(name: str, values: _Values) -> str:
             f"`trim` removes each of the characters `{second}` from both ends, not this string: "
             f"write `trim_prefix(…, '{second}')`, or `regex_replace_all` for the end"
         )
-    elif name in {"starts_with", "ends_with"} and isinstance(second, str):
-        meant = second.rstrip("*") if name == "starts_with" else second.lstrip("*")
-        # Wildcards of hosts are part of their names: `*.example.com`.
-        if meant not in {"", second} and not meant.startswith("."):
-            return (
-                f"`{name}` has no wildcards, so `{second}` contains the character `*`: write "
-                f"`{meant}`, or `pattern_match('{second}', …)`"
-            )
     elif name == "regex_replace_all" and isinstance(third, str) and _GROUP.search(third):
         meant = _GROUP.sub(r"${\1}", third)
         return f"`{third}` contains no group, but a backslash: write `{meant}`"
-    return ""
+    return _other_wildcard(name, first, second)
+
+
+def _other_wildcard(name: str, first: Json, second: Json) -> str:
+    """Return that a function has no wildcards, or no regular expressions; or ""."""
+    if name == "contains" and isinstance(second, str) and _AROUND.fullmatch(second):
+        meant = second.strip("*")
+    elif name in {"starts_with", "ends_with"} and isinstance(second, str):
+        meant = second.rstrip("*") if name == "starts_with" else second.lstrip("*")
+    elif name == "pattern_match" and isinstance(first, str) and _REGEX_OF_PATTERN.search(first):
+        return (
+            f"`pattern_match` takes a wildcard with `*` and `?`, and `{first}` is a regular "
+            f"expression: write `regex_match('{first}', …)`"
+        )
+    else:
+        return ""
+    # Wildcards of hosts are part of their names: `*.example.com`.
+    if meant in {"", second} or meant.startswith("."):
+        return ""
+    return (
+        f"`{name}` has no wildcards, so `{second}` contains the character `*`: write "
+        f"`{meant}`, or `pattern_match('{second}', …)`"
+    )
 
 
 _GROUP = re.compile(r"\\(\d)")
+_AROUND = re.compile(r"\*?[\w-]{2,}\*|\*[\w-]{2,}")
+_REGEX_OF_PATTERN = re.compile(r"^\^|\$$|\.\+|\[[^\]]+\][*+]")
 _WITHOUT_ESCAPES = frozenset(
     {
         *("contains", "starts_with", "ends_with", "split", "join", "replace", "replace_all"),
@@ -239,6 +265,7 @@ _WITHOUT_ESCAPES = frozenset(
     }
 )
 """Functions of texts that are not regular expressions."""
+_NOT_PLAIN = re.compile(r"\\.|\[[^\]]*\]")
 _SEARCHING = frozenset({"contains", "starts_with", "ends_with"})
 _EQUALITIES = frozenset(
     {

@@ -9,7 +9,7 @@ from functools import lru_cache
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
-from kyvsim.kubernetes.labels import format_problems
+from kyvsim.kubernetes.labels import format_problems, is_value
 from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import required_problems
@@ -474,8 +474,19 @@ def key_problem(holder: str, key: str) -> str:
     return "" if is_valid else f"no API server accepts the key `{key}`: keys consist of {form}"
 
 
+def label_problem(holder: str, value: Json) -> str:
+    """Return why no API server accepts the value of a label, or ""; other types are not checked."""
+    is_label = holder in {"labels", "matchLabels"} and isinstance(value, str)
+    if not is_label or is_open(value) or is_value(value):
+        return ""
+    return (
+        f"no API server accepts the label value `{value}`: values have up to 63 letters, digits, "
+        "`-`, `_` and `.` (annotations may have other texts)"
+    )
+
+
 def rejected_keys(policy: Policy) -> Iterator[Diagnostic]:
-    """KV327: a key in a merge or a generated object that an API server rejects."""
+    """KV327: a key or label in a merge or a generated object that an API server rejects."""
     for rule in policy.rules:
         targets = rule.tree.mutate.targets if rule.tree.mutate else None
         matched = (parse_kind_selector(text) for one in rule.tree.filters for text in one.kinds)
@@ -489,7 +500,8 @@ def rejected_keys(policy: Policy) -> Iterator[Diagnostic]:
         ]
         for pattern, is_data in written:
             for holder, entry in _keys(pattern, is_data=is_data):
-                problem = key_problem(holder, entry.key)
+                value = entry.value.data
+                problem = key_problem(holder, entry.key) or label_problem(holder, value)
                 if problem:
                     yield warn(policy.document, "KV327", problem, entry.path)
 

@@ -20,6 +20,7 @@ from kyvsim.linting.cel_policy import MUTATING, CelPolicy
 from kyvsim.linting.fields import (
     json_patches,
     key_problem,
+    label_problem,
     mistyped_parts,
     mutations,
     patches,
@@ -51,9 +52,15 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
     """
     for rule in policy.rules:
         for patch in json_patches(rule.tree):
-            for _, path in patch_operations(patch.text):
+            for operation, path in patch_operations(patch.text):
                 problem, meant = _path_problem(path)
                 problem = problem or _name_in_list(path)
+                if path.endswith("/-") and operation in {"remove", "replace", "test"}:
+                    meant = ""
+                    problem = (
+                        f"`-` is the place after the last element, so `{operation}` finds nothing "
+                        "there: write an index, or `add`"
+                    )
                 if problem:
                     yield _at_text(policy, patch, path, "KV330", problem, meant=meant)
 
@@ -153,6 +160,9 @@ def mistyped_patches(policies: Iterable[Policy], kinds: KindTable) -> Iterator[D
                         continue
                     for code, text, at in _misfits(operation, path, types, rule, patch):
                         yield _at_text(policy, patch, path, code, text, at)
+                    holder = "labels" if "/metadata/labels/" in path else ""
+                    if problem := label_problem(holder, operation.get("value")):
+                        yield _at_text(policy, patch, path, "KV327", problem, "value")
 
 
 def _mentions(rule: Rule, patch: JsonPatch, key: str) -> bool:

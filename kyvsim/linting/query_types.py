@@ -320,6 +320,8 @@ class _Reader(NamedTuple):
         # Other quantities, such as the number of Pods in a quota, are numbers.
         if forms == {QUANTITY} and not last_field(part).endswith(_WITH_UNITS):
             return ""
+        if name in {"sum", "avg"} and forms == {STRING} and elements:
+            return f"`{name}` adds numbers and quantities: the elements of `{written}` are texts"
         if forms == {QUANTITY} and name in _ORDERING:
             return (
                 f"`{name}` compares the quantities in `{written}` as text, in which `512Mi` is "

@@ -78,6 +78,7 @@ def compares(expression, value, operator="AnyIn"):
         (denies("request.object.spec.a[?to_upper(name) != 'a'] | length(@)"), "write `A`"),
         (denies("starts_with(to_upper(request.object.spec.a), 'a-')"), "write `A-`"),
         (denies("contains(split(request.object.spec.a, ','), 'b,c')"), "contains `,`"),
+        (denies("regex_match('^A.*', to_lower(request.object.spec.a))"), "write `^a"),
     ],
 )
 def test_constants_that_a_call_never_returns(remarks, rule, text):
@@ -98,6 +99,8 @@ def test_constants_that_a_call_never_returns(remarks, rule, text):
         compares("request.object.spec.a", ["A"]),
         denies("ends_with(trim(request.object.spec.a, ' '), 'a ')"),
         denies("equal_fold(to_lower(request.object.spec.a), 'A')"),
+        denies("regex_match('(?i)^A', to_lower(request.object.spec.a))"),
+        denies(r"regex_match('^[A-Z]\S+$', to_upper(request.object.spec.a))"),
     ],
 )
 def test_constants_that_a_call_may_return(remarks, rule):
@@ -252,3 +255,35 @@ def test_searches_without_anchors(remarks, expression, operator, value, codes):
     rule = denies(expression)
     rule["validate"]["deny"]["conditions"]["any"][0].update(operator=operator, value=value)
     assert [code for code, _, _ in remarks(unanchored_searches, rule)] == codes
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("contains(request.object.spec.hostname, 'tmp-*')", "write `tmp-`"),
+        ("contains(request.object.spec.hostname, '*tmp*')", "write `tmp`"),
+        ("pattern_match('^a.*', request.object.spec.hostname)", "write `regex_match('^a.*', …)`"),
+        ("pattern_match('[a-z]+', request.object.spec.hostname)", "is a regular expression"),
+        ("request.object.spec.volumes[?name == 'a-*'] | length(@)", "has no wildcards"),
+        ("request.object.spec.containers[?image != '*:latest'].name", "no name is `*:latest`"),
+    ],
+)
+def test_wildcards_and_regular_expressions_where_there_are_none(remarks, expression, text):
+    ((code, _, message),) = remarks(call_problems, denies(expression))
+    assert code == "KV351"
+    assert text in message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "contains(request.object.rules[].verbs[], '*')",
+        "contains(request.object.rules[].resources[], 'pods/*')",
+        "contains(request.object.spec.hostname, '*.')",
+        "pattern_match('registry.example.*', request.object.spec.hostname)",
+        "request.object.rules[?verb == 'get*'] | length(@)",
+        "request.object.spec.rules[?name == '*.example.com'] | length(@)",
+    ],
+)
+def test_stars_that_are_meant(remarks, expression):
+    assert remarks(call_problems, denies(expression)) == []

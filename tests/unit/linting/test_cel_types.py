@@ -54,8 +54,10 @@ def codes(written):
         ("object.metadata.?labels[?'a'].orValue('') == 3", ["KV324"]),
         ("object.spec.template.spec.?containers.orValue([]).all(c, c.image > 1)", ["KV324"]),
         (
-            "[object.spec.template.spec].all(s, (s.containers + s.?initContainers.orValue([])"
-            " + s.?ephemeralContainers.orValue([])).all(c, c.image > 1))",
+            (
+                "[object.spec.template.spec].all(s, (s.containers + s.?initContainers.orValue([])"
+                " + s.?ephemeralContainers.orValue([])).all(c, c.image > 1))"
+            ),
             ["KV324"],
         ),
         ("object.spec.?replicas.orValue(1) >= 2", []),

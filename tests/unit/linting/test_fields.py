@@ -218,6 +218,21 @@ def test_keys_that_are_accepted_or_unknown(remarks, rule):
     assert remarks(rejected_keys, rule) == []
 
 
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (patched({"template": labelled("team", "the team")}), ["KV327"]),
+        (generated(labelled("team", "a/b")), ["KV327"]),
+        (patched({"selector": {"matchLabels": {"team": "-a"}}}), ["KV327"]),
+        (patched({"template": labelled("team", "")}), []),
+        (patched({"template": labelled("team", "{{ request.name }} a")}), []),
+        (patched({"template": labelled("team", "the team", holder="annotations")}), []),
+    ],
+)
+def test_label_values_that_no_api_server_accepts(remarks, rule, found):
+    assert [code for code, _, _ in remarks(rejected_keys, rule)] == found
+
+
 def test_types_of_targets_count(remarks):
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "namespace": "b"}
     mutate = {"targets": [target], "patchStrategicMerge": {"spec": {"replicas": "3"}}}

@@ -231,3 +231,28 @@ def test_the_index_of_another_list(remarks, over, path, found):
 )
 def test_a_list_or_map_that_is_replaced(remarks, path, value, more, found):
     assert [code for code, _, _ in remarks(typed, {**sets(path, value), **more})] == found
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "found"),
+    [
+        ("/metadata/labels/team", "the team", ["KV327"]),
+        ("/spec/template/metadata/labels/team", "a/b", ["KV327"]),
+        ("/metadata/labels/team", "a.b", []),
+        ("/metadata/labels/team", "{{ request.name }} b", []),
+        ("/metadata/annotations/team", "the team", []),
+        ("/spec/labels/team", "the team", []),
+    ],
+)
+def test_label_values_in_json_patches(remarks, path, value, found):
+    rule = {"mutate": {"patchesJson6902": f"- {{op: add, path: '{path}', value: '{value}'}}"}}
+    reported = remarks(typed, rule)
+    assert [code for code, _, _ in reported if code != "KV225"] == found
+
+
+@pytest.mark.parametrize(
+    ("operation", "found"), [("remove", 1), ("replace", 1), ("test", 1), ("add", 0)]
+)
+def test_the_place_after_the_last_element(remarks, operation, found):
+    rule = {"mutate": {"patchesJson6902": f"- {{op: {operation}, path: /spec/a/-, value: b}}"}}
+    assert len(remarks(misread_paths, rule)) == found

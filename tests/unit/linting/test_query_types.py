@@ -160,6 +160,7 @@ REGISTRY = entry("imageRegistry", reference="{{ request.object.spec.containers[0
         ("request.object.spec.containers[?name == workingDir]", "", {}),
         ("request.object.metadata.labels[?name == proxy]", "KV350: write `.*`", {}),
         ("max(request.object.spec.containers[].resources.limits.memory)", "KV351: as text", {}),
+        ("sum(request.object.spec.containers[].image)", "KV351: are texts", {}),
         ("max_by(request.object.spec.containers, &resources.limits.cpu)", "KV351: as text", {}),
         ("max_by(request.object.spec.containers, &name)", "", {}),
         ("sum(request.object.spec.containers[].resources.limits.memory)", "", {}),
