@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import JsonMap, KubernetesObject, text_field
 from kyvsim.kubernetes.package_data import read_table
@@ -117,6 +117,29 @@ def served_versions(group: str, kind: str, extra: KindTable = NO_KINDS) -> tuple
     """Return the served versions of a kind; () if unknown."""
     facts = _builtin_kinds().get((group, kind)) or extra.get((group, kind))
     return facts.versions if facts else ()
+
+
+REMOVED_VERSIONS: Final = frozenset(
+    {
+        *("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "batch/v2alpha1"),
+        *("policy/v1beta1", "autoscaling/v2beta1", "autoscaling/v2beta2", "autoscaling/v1beta1"),
+        *("rbac.authorization.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1alpha1"),
+        *("apiextensions.k8s.io/v1beta1", "discovery.k8s.io/v1beta1", "events.k8s.io/v1beta1"),
+        *("certificates.k8s.io/v1beta1", "networking.k8s.io/v1beta1", "scheduling.k8s.io/v1beta1"),
+        *("kyverno.io/v1alpha1", "kyverno.io/v2alpha1"),
+    }
+)
+"""Versions that Kubernetes and Kyverno removed for the kinds that have newer ones."""
+
+
+def successor_of(group: str, version: str, kind: str, extra: KindTable = NO_KINDS) -> str:
+    """Return the version that replaces one which was removed; "" if it was not removed."""
+    served = served_versions(group, kind, extra)
+    if not served or version in served or f"{group}/{version}" not in REMOVED_VERSIONS:
+        return ""
+    # Of autoscaling/v2beta2, it is v2.
+    preferred = preferred_version(group, kind, extra)
+    return next((one for one in served if version.startswith(one)), preferred)
 
 
 def preferred_version(group: str, kind: str, extra: KindTable = NO_KINDS) -> str:

@@ -15,6 +15,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.jmespath.parse import QuerySyntaxError, parse
 from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.discovery import (
+    REMOVED_VERSIONS,
     every_kind,
     is_builtin_group,
     is_namespaced_in_cluster,
@@ -30,7 +31,6 @@ from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
-from kyvsim.linting.matching import REMOVED_VERSIONS
 from kyvsim.linting.queries import trees
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of

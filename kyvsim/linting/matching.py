@@ -10,9 +10,8 @@ from kyvsim.kubernetes.discovery import (
     NO_KINDS,
     is_namespaced_in_cluster,
     parse_kind_selector,
-    preferred_version,
-    served_versions,
     split_api_version,
+    successor_of,
 )
 from kyvsim.kubernetes.labels import selector_problem
 from kyvsim.kubernetes.objects import Path, metadata, text_field
@@ -431,17 +430,6 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
 _REMOVED: Mapping[str, str] = {
     "PodSecurityPolicy": "Kubernetes 1.25 removed it (use Pod Security Standards)",
 }
-REMOVED_VERSIONS = frozenset(
-    {
-        *("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "batch/v2alpha1"),
-        *("policy/v1beta1", "autoscaling/v2beta1", "autoscaling/v2beta2", "autoscaling/v1beta1"),
-        *("rbac.authorization.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1alpha1"),
-        *("apiextensions.k8s.io/v1beta1", "discovery.k8s.io/v1beta1", "events.k8s.io/v1beta1"),
-        *("certificates.k8s.io/v1beta1", "networking.k8s.io/v1beta1", "scheduling.k8s.io/v1beta1"),
-        *("kyverno.io/v1alpha1", "kyverno.io/v2alpha1"),
-    }
-)
-"""Versions that Kubernetes and Kyverno removed for the kinds that have newer ones."""
 
 
 def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
@@ -493,11 +481,8 @@ def _passed(text: str, *, alone: bool) -> tuple[str, str]:
         )
         # `Scale` is the body of several subresources.
         return problem, "" if has_wildcard(sent_to) else sent_to
-    served = served_versions(group, kind, kyverno_kinds())
-    if served and version not in served and f"{group}/{version}" in REMOVED_VERSIONS:
-        # Of autoscaling/v2beta2, the successor is v2.
-        preferred = preferred_version(group, kind, kyverno_kinds())
-        later = next((one for one in served if version.startswith(one)), preferred)
+    later = successor_of(group, version, kind, kyverno_kinds())
+    if later:
         meant = f"{group}/{later}/{kind}"
         return f"no request has the version of `{text}`, which was removed: write `{meant}`", ""
     return "", ""
