@@ -102,7 +102,7 @@ def _of_node(expression: str, node: Tree) -> Iterator[_Problem]:
                 is_name = last_field(one) in {"name", "image", "namespace"}
                 if escape := needless_escape(text):
                     yield "KV309", escape, None
-                elif is_name and has_wildcard(text) and not text.startswith("*."):
+                elif is_name and _WITH_WILDCARD.search(text) and not text.startswith("*."):
                     how = f"write `pattern_match('{text}', …)`"
                     why = f"a comparison has no wildcards, and no name is `{text}`: {how}"
                     yield "KV351", why, None
@@ -256,6 +256,7 @@ def _other_wildcard(name: str, first: Json, second: Json) -> str:
 
 
 _GROUP = re.compile(r"\\(\d)")
+_WITH_WILDCARD = re.compile(r"\w.*[*?]|[*?].*\w")
 _AROUND = re.compile(r"\*?[\w-]{2,}\*|\*[\w-]{2,}")
 _REGEX_OF_PATTERN = re.compile(r"^\^|\$$|\.\+|\[[^\]]+\][*+]")
 _WITHOUT_ESCAPES = frozenset(

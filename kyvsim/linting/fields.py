@@ -477,7 +477,7 @@ def key_problem(holder: str, key: str) -> str:
 def label_problem(holder: str, value: Json) -> str:
     """Return why no API server accepts the value of a label, or ""; other types are not checked."""
     is_label = holder in {"labels", "matchLabels"} and isinstance(value, str)
-    if not is_label or is_open(value) or is_value(value):
+    if not is_label or is_open(value) or has_wildcard(value) or is_value(value):
         return ""
     return (
         f"no API server accepts the label value `{value}`: values have up to 63 letters, digits, "
@@ -496,7 +496,9 @@ def rejected_keys(policy: Policy) -> Iterator[Diagnostic]:
         written += [
             (data, target.kind in _WITH_DATA)
             for target in _generated(rule)
-            if (data := read_pattern(target.data, (*target.path, "data")))
+            # The patterns of a generated policy have operators.
+            if "kyverno.io/" not in target.api_version
+            and (data := read_pattern(target.data, (*target.path, "data")))
         ]
         for pattern, is_data in written:
             for holder, entry in _keys(pattern, is_data=is_data):

@@ -282,6 +282,7 @@ def test_wildcards_and_regular_expressions_where_there_are_none(remarks, express
         "contains(request.object.spec.hostname, '*.')",
         "pattern_match('registry.example.*', request.object.spec.hostname)",
         "request.object.rules[?verb == 'get*'] | length(@)",
+        "request.object.subjects[?name == '*'] | length(@)",
         "request.object.spec.rules[?name == '*.example.com'] | length(@)",
     ],
 )

@@ -179,6 +179,11 @@ def test_types_of_written_values(remarks, rule, found):
     assert [code for code, _, _ in said] == found
 
 
+def generated_policy(pattern):
+    target = {"apiVersion": "kyverno.io/v1", "kind": "Policy", "name": "a", "namespace": "b"}
+    return matching("Namespace", generate={**target, "data": {"spec": pattern}})
+
+
 def labelled(key, value="a", *, holder="labels"):
     return {"metadata": {holder: {key: value}}}
 
@@ -225,6 +230,8 @@ def test_keys_that_are_accepted_or_unknown(remarks, rule):
         (generated(labelled("team", "a/b")), ["KV327"]),
         (patched({"selector": {"matchLabels": {"team": "-a"}}}), ["KV327"]),
         (patched({"template": labelled("team", "")}), []),
+        (generated(labelled("team", "?*")), []),
+        (generated_policy(labelled("team", ">5")), []),
         (patched({"template": labelled("team", "{{ request.name }} a")}), []),
         (patched({"template": labelled("team", "the team", holder="annotations")}), []),
     ],
