@@ -21,6 +21,7 @@ from kyvsim.kubernetes.discovery import (
     is_builtin_group,
     preferred_version,
     split_api_version,
+    successor_of,
 )
 from kyvsim.kubernetes.go_text import Base64Error, decode_base64
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
@@ -429,10 +430,13 @@ def _is_plain(obj: object) -> bool:
 
 
 def _other_group(api_version: str, kind: str) -> str:
-    """Return the apiVersion of a kind of Kubernetes that is written with that of another group."""
-    group = split_api_version(api_version)[0]
+    """Return the apiVersion of a kind that is written with another group, or a removed version."""
+    group, version = split_api_version(api_version)
+    later = successor_of(group, version, kind)
+    if later:
+        return f"{group}/{later}"
     groups = [one for one, name in every_kind() if name == kind]
-    if not is_builtin_group(group) or group in groups or not groups:
+    if not (is_builtin_group(group) or group == "extensions") or group in groups or not groups:
         return ""
     return f"{groups[0]}/{preferred_version(groups[0], kind)}".lstrip("/")
 

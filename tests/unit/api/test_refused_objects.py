@@ -176,6 +176,21 @@ def told(*objects):
             "has no such kind: did you mean `networking.k8s.io/v1`?",
         ),
         (other("apps/v1", "Service"), "apiVersion", "has no such kind: did you mean `v1`?"),
+        (
+            other("batch/v1beta1", "CronJob"),
+            "apiVersion",
+            "has no such kind: did you mean `batch/v1`?",
+        ),
+        (
+            other("extensions/v1beta1", "Ingress"),
+            "apiVersion",
+            "has no such kind: did you mean `networking.k8s.io/v1`?",
+        ),
+        (
+            other("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+            "apiVersion",
+            "has no such kind: did you mean `autoscaling/v2`?",
+        ),
         (other("v1", "ConfigMap", binaryData={"a": "%"}), "binaryData/a", "must be base64"),
     ],
 )
