@@ -417,8 +417,13 @@ def _needs(shown: Sequence[Case]) -> str:
     operations = dict.fromkeys(one.operation for one in shown)
     if Operation.CREATE not in operations:
         return f"it requires a request with the operation {' or '.join(operations)}"
+    if any(map(is_image, case.there)):
+        return (
+            "it requires data of images, which is not in manifests: write a test with `images:` "
+            "in its values file"
+        )
     if case.there:
-        return "it requires images or invalid objects that the policy looks up (--resource)"
+        return "it requires invalid objects that the policy looks up (--resource)"
     if case.namespace_labels:
         return "it requires a namespace with certain labels"
     return "it requires a request of a certain user"

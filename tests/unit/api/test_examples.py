@@ -110,7 +110,7 @@ def asked(key, value="bob", **rule):
                 context=[{"name": "c", "imageRegistry": {"reference": "a"}}],
             ),
             "failed",
-            "images or invalid objects that the policy looks up",
+            "data of images, which is not in manifests: write a test with `images:`",
         ),
         (
             asked(
