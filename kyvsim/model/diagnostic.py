@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Path, found_at
+from kyvsim.kubernetes.objects import Json, Path
 from kyvsim.model.source import Document, Location
 
 # Fixes of diagnostics: changes of a document, with their positions.
@@ -79,13 +79,24 @@ Instead = tuple[str, str]
 """A part of a text, and the part that is certainly meant."""
 
 
+def string_at(document: Document, path: Path) -> str:
+    """Return the string at a path of a document; "" if there is none, as for a key of a map."""
+    value: Json = document.data
+    for step in path:
+        is_item = isinstance(step, int) and isinstance(value, list) and step < len(value)
+        if not is_item and not (isinstance(value, dict) and step in value):
+            return ""
+        value = value[step]
+    return value if isinstance(value, str) else ""
+
+
 def respelled(document: Document, path: Path, instead: Instead) -> Fix | None:
     """Return the fix of a part of the string at a path; None if it is not once in it."""
-    value, (old, new) = found_at(document.data, path), instead
+    value, (old, new) = string_at(document, path), instead
     # A part of a longer name is something else.
     ends = [r"\b" if one.isalnum() else "" for one in (old[:1], old[-1:])]
     once = re.compile(re.escape(old).join(ends))
-    if not isinstance(value, str) or len(once.findall(value)) != 1:
+    if len(once.findall(value)) != 1:
         return None
     changed = once.sub(lambda _: new, value)
     shown = new or '""'

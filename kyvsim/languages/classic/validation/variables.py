@@ -23,7 +23,7 @@ from kyvsim.languages.classic.validation.rule_parts import (
     syntax_problem,
     validation_error,
 )
-from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely, string_at
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 from kyvsim.policy.anchors import parse_anchor
@@ -155,7 +155,7 @@ def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def fix_of_keys(document: Document, path: Path) -> Fix | None:
     """Return the fix of keys without quotes in the JMESPath at a path; None if there are none."""
-    text = new = found_at(document.data, path)
+    text = new = string_at(document, path)
     for one in {variable for _, variable in VARIABLE.findall(text)} or {text}:
         if syntax_problem(expression_of(one)):
             new = new.replace(one, with_quoted_keys(one))
