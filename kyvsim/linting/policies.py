@@ -30,13 +30,11 @@ from kyvsim.languages.classic.compile import (
 )
 from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.languages.classic.validation import check_policy
-from kyvsim.languages.classic.validation.policy_settings import (
-    check_match_conditions,
-    condition_faults,
-)
+from kyvsim.languages.classic.validation.policy_settings import check_match_conditions
 from kyvsim.languages.classic.validation.rule_parts import validation_error
 from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
 from kyvsim.languages.native.compile import compile_native_policy
+from kyvsim.languages.native.type_checking import condition_faults
 from kyvsim.linting.cel_fields import field_problems
 from kyvsim.linting.cel_logic import constant_logic, impossible_texts, unreadable_texts
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, expressions_of

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from kyvsim.cel import CompileError, Environment, Program, compile_expression
 from kyvsim.cel import kubernetes as native
 from kyvsim.cel.libraries.standard import LENIENT_OR_VALUE
-from kyvsim.cel.types import DYN, CelType
+from kyvsim.cel.types import BOOL, DYN, CelType
 from kyvsim.kubernetes.discovery import KindTable, kinds_named, plural
+from kyvsim.model.policy import Policy
 from kyvsim.policy.cel_policy import CelExpression, ParamKind
 from kyvsim.policy.tree import NamedExpression
 from kyvsim.schema.cel_types import FieldTypes, object_fields, root_type
@@ -54,6 +55,17 @@ class TypeChecker(NamedTuple):
                 warning = self.warning(text) if text else ""
                 if warning:
                     yield index, field, warning
+
+
+def condition_faults(policy: Policy) -> str:
+    """Return why a cluster rejects the webhook's match conditions, "" if it does not."""
+    faults = []
+    for _, text in policy.facts.webhook_conditions:
+        try:
+            compile_expression(text, native.kubernetes_environment(), BOOL)
+        except CompileError as fault:
+            faults.append(str(fault))
+    return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""
 
 
 def type_checker(

@@ -37,12 +37,15 @@ from kyvsim.languages.classic.validation.match_blocks import (
     check_wildcard_kinds,
     user_problems,
 )
-from kyvsim.languages.classic.validation.policy_settings import condition_faults
 from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, each_rule
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.languages.cleanup.compile import cleanup_problems
-from kyvsim.languages.native.type_checking import MatchedResources, type_checker
+from kyvsim.languages.native.type_checking import (
+    MatchedResources,
+    condition_faults,
+    type_checker,
+)
 from kyvsim.model.background import GeneratePattern, Generation, MutationTarget
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import CelException, Policy, PolicyException, Rule

@@ -6,9 +6,6 @@ upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from kyvsim.cel import CompileError, compile_expression
-from kyvsim.cel.kubernetes import kubernetes_environment
-from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.objects import Path
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.rule_parts import validation_error
@@ -27,17 +24,6 @@ def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:
         text = "spec.webhookConfiguration.matchConditions cannot be evaluated without a cluster"
         path = ("spec", "webhookConfiguration", "matchConditions")
         yield validation_error(policy, "KV102", text, path)
-
-
-def condition_faults(policy: Policy) -> str:
-    """Return why a cluster rejects the webhook's match conditions, "" if it does not."""
-    faults = []
-    for _, text in policy.facts.webhook_conditions:
-        try:
-            compile_expression(text, kubernetes_environment(), BOOL)
-        except CompileError as fault:
-            faults.append(str(fault))
-    return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""
 
 
 def check_identity(policy: Policy) -> Iterator[Diagnostic]:
