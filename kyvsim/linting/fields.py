@@ -16,7 +16,7 @@ from kyvsim.kubernetes.validation import required_problems
 from kyvsim.kubernetes.wildcard import Comparison, has_wildcard, matches
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS
 from kyvsim.languages.classic.validation.rule_parts import is_open
-from kyvsim.linting.traversal import nodes_of
+from kyvsim.linting.traversal import nodes_of, texts_of_preconditions
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.policy.anchors import ADDITION, NEGATION, parse_anchor
@@ -298,14 +298,11 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
                 yield warn(policy.document, "KV225", text, path)
 
 
-_PRECONDITIONS = ("preconditions", "celPreconditions")
-
-
 def _concerns_every_kind(rule: Rule, pattern: Pattern) -> bool:
     """Return whether a rule applies a pattern, or a patch, to all kinds that it matches."""
     if rule.tree.validate:
         return pattern is rule.tree.validate.pattern
-    return not any(contains_text(rule.tree.data.get(one), "kind") for one in _PRECONDITIONS)
+    return not contains_text(texts_of_preconditions(rule), "kind")
 
 
 def _missing_in_some(

@@ -78,7 +78,7 @@ CHECKS: Final = (
     _rules(
         calls.call_problems,
         KV205=IMPOSSIBLE_CALL,
-        KV309='externalName: "!\\\\*.example.com"',
+        KV309='=(externalName): "!\\\\*.example.com"',
         KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
         KV339="key: \"{{ contains(request.object.spec.containers[].image, ':latest') }}\"",
         KV349="value: Nodeport",
@@ -90,7 +90,7 @@ CHECKS: Final = (
         KV306='healthCheckNodePort: "=> 30000"',
         KV307='storage: "<=10GB"',
         KV308='port: "9000-8000"',
-        KV309='externalName: "!\\\\*.example.com"',
+        KV309='=(externalName): "!\\\\*.example.com"',
         KV310="pattern:",
         KV340="X(externalName): internal.example.com",
     ),
@@ -157,7 +157,7 @@ CHECKS: Final = (
     _expressions(
         cel_logic.impossible_texts,
         KV240='expression: "true"',
-        KV309='externalName: "!\\\\*.example.com"',
+        KV309='=(externalName): "!\\\\*.example.com"',
         KV336="key: \"{{ regex_match(request.object.spec.type, '^Node.*') }}\"",
     ),
     _expressions(cel_logic.unreadable_texts, KV350='key: "{{ request.object.spec.ports.port }}"'),
@@ -377,7 +377,7 @@ CHECKS: Final = (
     _rules(lookups.unusable_keys, KV353="publicKeys: cosign.pub"),
     _rules(lookups.unmatched_images, KV334="ghcr.io/example/web"),
     _rules(lookups.images_of_other_kinds, KV366='key: "{{ images.containers.*.tag }}"'),
-    _rules(lookups.expressions_as_identities, KV309='externalName: "!\\\\*.example.com"'),
+    _rules(lookups.expressions_as_identities, KV309='=(externalName): "!\\\\*.example.com"'),
     _cel(
         lookups.unmatched_images_in_cel,
         KV325="expression: \"object.spec.tpye != 'NodePort'\"",

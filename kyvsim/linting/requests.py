@@ -22,7 +22,7 @@ from kyvsim.linting.documents import lifetime_problems
 from kyvsim.linting.fields import types_matched
 from kyvsim.linting.matching import cluster_kinds, matched_operations, not_in_body
 from kyvsim.linting.patterns import validation_patterns
-from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of, texts_of_preconditions
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import UNCHANGED, BudgetError, Meter, System
@@ -100,9 +100,9 @@ def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
     """
     for rule in policy.rules:
         kinds, may_lack = _whole_kinds(rule)
-        if not kinds:
+        if not kinds or matched_operations(rule.tree.match) == {"DELETE"}:
             continue
-        if len(kinds) > 1 and contains_text(rule.tree.data.get("preconditions"), "kind"):
+        if len(kinds) > 1 and contains_text(texts_of_preconditions(rule), "kind"):
             continue  # the rule may read the field of one kind only
         texts = [one for one in texts_of(rule) if one.path[-1] not in {"message", "name"}]
         nodes = nodes_of(rule)
@@ -172,15 +172,15 @@ def required_by_negations(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/validate/validate.go; fields marked as optional in k8s.io/api
     """
     for rule in policy.rules:
-        section, data = rule.tree.validate, rule.tree.data
+        section, match = rule.tree.validate, rule.tree.data.get("match")
         if section is None or section.pattern is None:
             continue
         kinds, may_lack = _whole_kinds(rule)
         for entry in _forbidding(section.pattern.root, ("object",), may_lack) if kinds else ():
             key = entry.key
             # What selects objects may make sure that they have the field.
-            found = contains_text(data.get("match"), "selector" if key == "labels" else key)
-            if found or contains_text(data.get("preconditions"), key):
+            found = contains_text(match, "selector" if key == "labels" else key)
+            if found or contains_text(texts_of_preconditions(rule), key):
                 continue
             why = f"the pattern fails for objects without `{key}`, although it only forbids values"
             if key in _ONLY_TRUE:

@@ -25,6 +25,12 @@ def texts_of(rule: Rule) -> tuple[Text, ...]:
     return tuple(texts(rule.tree, nodes_of(rule)))
 
 
+def texts_of_preconditions(rule: Rule) -> list[str]:
+    """Return every key and string of a rule's preconditions, in JMESPath and in CEL."""
+    sections = {"preconditions", "celPreconditions"}
+    return [one.text for one in texts_of(rule) if sections.intersection(one.path)]
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def joined_texts(rule: Rule) -> str:
     """Return all keys and strings of a rule in one string, to find out quickly what it lacks."""

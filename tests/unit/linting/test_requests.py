@@ -592,6 +592,7 @@ def test_a_condition_on_an_optional_field_needs_a_default(remarks, rule, default
         reading(LABELLED, value=""),  # KV356
         reading(LABELLED, kinds=["Pod/exec"]),
         reading(LABELLED, kinds=["*"]),
+        {**reading(LABELLED), **matching("Pod", operations=["DELETE"])},  # KV342
         reading(
             LABELLED,
             preconditions={
