@@ -28,7 +28,13 @@ from kyvsim.linting.cel_policy import (
     is_atomic,
     matched_kinds,
 )
-from kyvsim.linting.fields import mistyped_parts, type_named, unknown_parts
+from kyvsim.linting.fields import (
+    key_problem,
+    label_problem,
+    mistyped_parts,
+    type_named,
+    unknown_parts,
+)
 from kyvsim.linting.references import kind_problem
 from kyvsim.model.diagnostic import Diagnostic, listed, nearest
 from kyvsim.model.source import place_in_text
@@ -399,6 +405,43 @@ def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
                     f"{_ALTERNATIVES[policy.kind]}"
                 )
                 yield policy.warn("KV258", text, one.path)
+
+
+def rejected_labels(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV327: constant keys and labels in written objects that an API server rejects."""
+    for one in policy.expressions if policy.kind in _WRITING else ():
+        for node in one.nodes() if "labels" in one.text or "annotations" in one.text else ():
+            for holder, value in _fields_of_metadata(node):
+                for entry in value.entries if isinstance(value, MapLiteral) else ():
+                    key, text = (
+                        part.value if isinstance(part, Literal) else None
+                        for part in (entry.key, entry.value)
+                    )
+                    problem = key_problem(holder, key) if isinstance(key, str) else ""
+                    problem = problem or label_problem(holder, text)
+                    if problem:
+                        yield policy.warn("KV327", problem, one.path)
+
+
+_WRITING = MUTATING | {"GeneratingPolicy"}
+
+
+def _fields_of_metadata(node: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the labels and annotations of an object that is written as a struct or map."""
+    fields: list[tuple[object, Node]] = []
+    if isinstance(node, StructLiteral) and node.type_name.endswith(".metadata"):
+        fields = [(one.name, one.value) for one in node.fields]
+    elif isinstance(node, MapLiteral):
+        maps = [one.value for one in node.entries if _is_text(one.key, "metadata")]
+        entries = [one for each in maps if isinstance(each, MapLiteral) for one in each.entries]
+        fields = [(one.key.value, one.value) for one in entries if isinstance(one.key, Literal)]
+    for name, value in fields:
+        if name in {"labels", "annotations"}:
+            yield str(name), value
+
+
+def _is_text(node: Node, text: str) -> bool:
+    return isinstance(node, Literal) and node.value == text
 
 
 def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:

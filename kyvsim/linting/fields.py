@@ -458,7 +458,8 @@ def key_problem(holder: str, key: str) -> str:
     upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation, pkg/api/validation/objectmeta.go;
     pkg/apis/core/validation (IsConfigMapKey)
     """
-    if is_open(key) or has_wildcard(key):
+    # In paths of CEL, "\0" is a part that is computed.
+    if is_open(key) or has_wildcard(key) or "\0" in key:
         return ""
     form = "letters, digits, `-`, `_` and `.`"
     if holder in _DATA:

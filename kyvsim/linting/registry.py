@@ -197,6 +197,7 @@ CHECKS: Final = (
         cel_mutations.elements_without_keys,
         KV362='imagePullPolicy: "Always"',
     ),
+    _expressions(cel_mutations.rejected_labels, KV327='healthCheckNodePort: "30000"'),
     _expressions(cel_mutations.unknown_paths, KV260='path: "/spec/sessionAfinity"'),
     _expressions(cel_mutations.absent_parents, KV261='path: "/metadata/labels/team"'),
     _expressions(cel_mutations.replaced_by_add, KV382='path: "/metadata/annotations"'),

@@ -255,3 +255,42 @@ VOLUMES = "[JSONPatch{{op: 'add', path: '/spec/volumes', value: {}}}]"
 )
 def test_a_list_or_map_that_add_replaces(told, text, found):
     assert codes(told(patched(text))) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("'/metadata/labels/example.com~0team'", 1),
+        ("'/metadata/labels/the team'", 1),
+        ("'/metadata/labels/' + jsonpatch.escapeKey(object.metadata.name)", 0),
+        ("'/metadata/labels/example.com~1' + object.metadata.name", 0),
+    ],
+)
+def test_keys_of_labels_in_paths(told, path, found):
+    patch = f"[JSONPatch{{op: 'add', path: {path}, value: 'a'}}]"
+    assert codes(told(patched(patch))).count("KV330") == found
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        ('labels: {"the team": "a"}', ["`the team`"]),
+        ('labels: {"team": "the shop"}', ["`the shop`"]),
+        ('annotations: {"a/b/c": "the shop"}', ["`a/b/c`"]),
+        ('annotations: {"Example.com/team": "the shop"}', []),
+        ('labels: {"team": object.metadata.name}', []),
+        ("labels: {object.metadata.name: 'a'}", []),
+    ],
+)
+def test_labels_in_apply_configurations(told, labels, found):
+    reported = told(applied(f"Object{{metadata: Object.metadata{{{labels}}}}}"))
+    messages = [message for code, message in reported if code == "KV327"]
+    assert len(messages) == len(found)
+    assert all(text in message for text, message in zip(found, messages, strict=True))
+
+
+def test_labels_of_generated_objects(written):
+    labels = '{"metadata": {"name": "a", "labels": {"the team": "a"}}}'
+    call = f"generator.Apply('a', [{{'kind': 'ConfigMap', 'apiVersion': 'v1'}}, {labels}])"
+    spec = {"matchConstraints": {"resourceRules": [PODS]}, "generate": [{"expression": call}]}
+    assert "KV327" in codes(written("GeneratingPolicy", spec))
