@@ -160,7 +160,12 @@ def attempt_mutation_in_cel(update_request: KubernetesObject, kyverno: Kyverno) 
         return noted(FailureCause.NOT_MET, "nothing to do: the policy changes no existing objects")
     attempt = _Attempt(compiled, changes, request, kyverno)
     by_expression = mutating_facts(compiled.policy).by_expression
-    for target, part in [*(attempt.named() if by_expression else attempt.listed())]:
+    targets = [*(attempt.named() if by_expression else attempt.listed())]
+    if not targets and not attempt.problems and request is not None:
+        return noted(
+            FailureCause.NOT_MET, "nothing to do: no existing object is a target of the policy"
+        ).on_behalf_of(compiled.policy.key)
+    for target, part in targets:
         if not is_filtered(object_key(target), kyverno.sim.store, part):
             attempt.change(target, part)
     result = Attempt(tuple(attempt.problems), tuple(attempt.notes))

@@ -46,6 +46,21 @@ def only(found, code):
     return [one for one in found if one[0] == code]
 
 
+@pytest.mark.parametrize(("group", "resource"), [("", "configmaps"), ("apps", "deployments")])
+def test_a_trigger_without_targets_says_so(run, mutating, pod, group, resource):
+    targets = {**MAPS, "apiGroups": [group], "resources": [resource]}
+    simulation = run([mutating(targets=targets)], pod())
+    reasons = [
+        one.message
+        for event in simulation.events
+        if event.action == "attempt"
+        for one in event.failure_reasons
+    ]
+    # Each namespace has a ConfigMap with a certificate.
+    none = ["nothing to do: no existing object is a target of the policy"]
+    assert reasons == (none if resource == "deployments" else [])
+
+
 def test_targets_that_nobody_is_asked_to_look_for(hazards, mutating, there):
     told = [("KH028", "error", ("mut",), [])]
     assert only(hazards([mutating(evaluation={})], there), "KH028") == told
