@@ -135,6 +135,13 @@ def with_quoted_keys(expression: str) -> str:
 _INSTEAD: Final[Mapping[str, str]] = {
     "default": ": a default is `a || 'b'`",
     **dict.fromkeys(("len", "size", "count"), ": did you mean `length`?"),
+    "has": ": a missing field is null, as in `length(keys(object))` or `field || 'default'`",
+    **dict.fromkeys(
+        ("all", "exists"), ": a filter is `list[?test]`, and `length` counts its result"
+    ),
+    **dict.fromkeys(("startsWith", "startswith"), ": did you mean `starts_with`?"),
+    **dict.fromkeys(("endsWith", "endswith"), ": did you mean `ends_with`?"),
+    **dict.fromkeys(("matches", "regex"), ": did you mean `regex_match`?"),
 }
 """Functions of other languages that have another name in JMESPath."""
 

@@ -16,6 +16,7 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.cel.unparse import written
+from kyvsim.kubernetes.discovery import is_builtin, is_namespaced_in_cluster, split_api_version
 from kyvsim.linting.cel_logic import demands
 from kyvsim.linting.cel_policy import (
     MUTATING,
@@ -534,7 +535,7 @@ def generated_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
             if not isinstance(data, dict) or "metadata" not in data or data.keys() <= _HEADS:
                 continue
             api_version, kind = data.get("apiVersion"), data.get("kind")
-            missing = [name for name in ("apiVersion", "kind") if name not in data]
+            missing = _missing_heads(data)
             if len(missing) == 1:
                 text = f"an API server rejects the generated object: it has no `{missing[0]}`"
                 yield policy.warn("KV327", text, one.path)
@@ -553,6 +554,43 @@ def generated_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
             for path, hint in unknown_parts(pattern.root, (found,)):
                 text = f"the generated kind does not have the field `{'.'.join(map(str, path))}`"
                 yield policy.warn("KV225", f"{text}{hint}", one.path)
+
+
+def _missing_heads(data: Mapping[object, object]) -> list[str]:
+    """Return what an object lacks that each object has; a part of an object lacks several."""
+    missing = [name for name in ("apiVersion", "kind") if name not in data]
+    named = data["metadata"]
+    if missing or not isinstance(named, dict):
+        return missing
+    is_named = not named.keys().isdisjoint({"name", "generateName", _COMPUTED})
+    return [] if is_named else ["metadata.name"]
+
+
+def misplaced_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV327: objects that are generated without a namespace; KV314: in one, but have none.
+
+    upstream: pkg/cel/libs/context.go `GenerateResources`
+    """
+    for one in policy.expressions if policy.kind == "GeneratingPolicy" else ():
+        for node in one.nodes():
+            if not isinstance(node, Call) or node.function not in {"Apply", "apply"}:
+                continue
+            *place, objects = node.arguments
+            namespace = place[0].value if place and isinstance(place[0], Literal) else None
+            made = _plain(objects)
+            for data in made if isinstance(made, list) else ():
+                head = data if isinstance(data, dict) else {}
+                api_version, kind = head.get("apiVersion"), head.get("kind")
+                group = split_api_version(str(api_version))[0]
+                if _COMPUTED in {api_version, kind} or not is_builtin(group, str(kind)):
+                    continue
+                is_inside = is_namespaced_in_cluster(group, str(kind))
+                if not place and not is_inside:
+                    text = f"a namespaced policy cannot generate a {kind}, which has no namespace"
+                    yield policy.warn("KV314", text, one.path)
+                elif namespace == "" and is_inside:
+                    text = f"an API server rejects a {kind} without a namespace: `Apply` needs one"
+                    yield policy.warn("KV327", text, one.path)
 
 
 _HEADS = frozenset({"metadata"})

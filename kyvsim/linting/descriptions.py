@@ -192,6 +192,8 @@ def _list_of_object(policy: CelPolicy, node: Node) -> str:
     here = node
     while isinstance(here, Select):
         here = here.operand
+    if is_name(here, "images"):
+        return "images"
     return node.field if isinstance(node, Select) and is_name(here, "object") else ""
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from os.path import dirname
 from typing import NamedTuple
 
-from kyvsim.cel.nodes import Call, Ident, Literal, Select, dotted_name
+from kyvsim.cel.nodes import Call, Ident, ListLiteral, Literal, Loop, Select, dotted_name
 from kyvsim.cel.parser import ExpressionSyntaxError
 from kyvsim.cel.parser import parse as parse_cel
 from kyvsim.engine.compile.compiled import warn
@@ -593,6 +593,38 @@ def unmatched_images_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
                 noun = "list of images" if holder == "images" else holder.removesuffix("s")
                 only = f", only {listed(names)}" if names else ""
                 yield policy.warn("KV325", f"the policy has no {noun} `{name}`{only}", parsed.path)
+
+
+_VERIFYING = frozenset({"verifyImageSignatures", "verifyAttestationSignatures"})
+
+
+def arguments_of_signatures(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV350: attestors that are not in a list, or only their names; a loop over `images` itself.
+
+    upstream: kyverno/sdk extensions/cel/libs/imageverify
+    """
+    names = {one.name for one in policy.spec.attestors}
+    for one in policy.expressions if policy.kind == "ImageValidatingPolicy" else ():
+        for node in one.nodes():
+            problem = ""
+            loop = node if isinstance(node, Loop) and is_name(node.source, "images") else None
+            inner = ParsedExpression((), "", loop.test or loop.source).nodes() if loop else ()
+            if loop and not any(is_name(each, "images") for each in inner):
+                problem = (
+                    "a loop over `images` has the names of its lists, not images: write "
+                    f"`images.containers.{loop.kind}(…)`"
+                )
+            elif isinstance(node, Call) and node.function in _VERIFYING:
+                given = node.arguments[-1]
+                parts = given.elements if isinstance(given, ListLiteral) else ()
+                texts = [each.value for each in parts if isinstance(each, Literal)]
+                if isinstance(given, Select) and is_name(given.operand, "attestors"):
+                    problem = f"the attestors are a list: write `[attestors.{given.field}]`"
+                elif texts:
+                    name = texts[0] if texts[0] in names else next(iter(names), "NAME")
+                    problem = f"`{texts[0]}` is a text, not an attestor: write `attestors.{name}`"
+            if problem:
+                yield policy.warn("KV350", f"this is always an error: {problem}", one.path)
 
 
 _OF_REGEXES = re.compile(

@@ -144,6 +144,12 @@ CHECKS: Final = (
         KV225="=(hostNetwrk): false",
         KV327='healthCheckNodePort: "30000"',
     ),
+    _cel(
+        cel_mutations.misplaced_objects,
+        KV314="namespaceSelector:",
+        KV327='healthCheckNodePort: "30000"',
+    ),
+    _cel(lookups.arguments_of_signatures, KV350='key: "{{ request.object.spec.ports.port }}"'),
     _cel(cel_mutations.unfilled_templates, KV263="namespace: ((object.metadata.name))"),
     _expressions(
         cel_validations.absent_objects, KV248="expression: oldObject.spec.type != 'LoadBalancer'"

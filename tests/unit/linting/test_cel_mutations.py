@@ -239,6 +239,33 @@ def test_generated_objects(written, made, found):
     assert codes(written("GeneratingPolicy", whole)) == found
 
 
+MAP = '{"apiVersion": dyn("v1"), "kind": dyn("ConfigMap"), "metadata": dyn(METADATA)}'
+ROLE = (
+    '{"apiVersion": dyn("rbac.authorization.k8s.io/v1"), "kind": dyn("ClusterRole"), '
+    '"metadata": dyn({"name": "a"})}'
+)
+NAMED, UNNAMED = (MAP.replace("METADATA", one) for one in ('{"name": "a"}', '{"labels": {}}'))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "found"),
+    [
+        ("GeneratingPolicy", f"generator.Apply('a', [{UNNAMED}])", ["KV327"]),
+        ("GeneratingPolicy", f"generator.Apply('', [{NAMED}])", ["KV327"]),
+        ("GeneratingPolicy", f"generator.Apply('a', [{NAMED}])", []),
+        ("GeneratingPolicy", f"generator.Apply(object.metadata.namespace, [{NAMED}])", []),
+        ("GeneratingPolicy", f"generator.Apply('', [{ROLE}])", []),
+        ("GeneratingPolicy", f"generator.Apply('a', [{ROLE}])", []),
+        ("NamespacedGeneratingPolicy", f"generator.Apply([{ROLE}])", ["KV314"]),
+        ("NamespacedGeneratingPolicy", f"generator.Apply([{NAMED}])", []),
+    ],
+)
+def test_names_and_namespaces_of_generated_objects(written, kind, text, found):
+    whole = {"matchConstraints": {"resourceRules": [PODS]}, "generate": [{"expression": text}]}
+    reported = codes(written(kind, whole))
+    assert [one for one in reported if one in {"KV314", "KV327"}] == found
+
+
 VOLUMES = "[JSONPatch{{op: 'add', path: '/spec/volumes', value: {}}}]"
 
 

@@ -106,6 +106,13 @@ FIRES_FUNCTION_CALLS = [
     (says("{{ not_null() }}"), "function `not_null` takes at least 1 argument, not 0"),
     (says("{{ {{ nope(a) }} }}"), "unknown function `nope`"),
     (says("{{ a | default('x') }}"), "unknown function `default`: a default is `a || 'b'`"),
+    (says("{{ has(a) }}"), "a missing field is null, as in `length(keys(object))` or `field ||"),
+    (says("{{ a.all(b, c) }}"), "unknown function `all`: a filter is `list[?test]`"),
+    (
+        says("{{ startsWith(a, 'b') }}"),
+        "unknown function `startsWith`: did you mean `starts_with`?",
+    ),
+    (says("{{ matches(a, 'b') }}"), "unknown function `matches`: did you mean `regex_match`?"),
     (says("{{ size(a) }}"), "unknown function `size`: did you mean `length`?"),
     (
         {"context": [{"name": "x", "variable": {"jmesPath": "to_uper(a)"}}]},
