@@ -258,7 +258,10 @@ CHECKS: Final = (
     Check(
         (CheckCode("KV042", "results: []", (Severity.ERROR, Severity.WARNING)),),
         CheckSubject.FILES,
-        lambda given: suites.row_problems(given.tests),
+        lambda given: (
+            *suites.row_problems(given.tests),
+            *(suites.unknown_policies(given.tests, given.derive) if given.sound else ()),
+        ),
     ),
     _files(lambda given: suites.values_of_tests(given.tests, given.derive), KV073="name: b"),
     _files(

@@ -84,6 +84,26 @@ def _rules_of_policies_without(test: TestInputs) -> Iterator[Diagnostic]:
             yield warn(test.manifest.document, "KV042", text, (*row.path, "rule"))
 
 
+def unknown_policies(
+    tests: Iterable[TestInputs], derive: Callable[[Policy], Iterable[Rule]]
+) -> Iterator[Diagnostic]:
+    """KV042: rows for a policy that the test does not have, or for a rule that its policy lacks."""
+    pairs = ((one, row) for one in tests if one.policies for row in one.manifest.rows)
+    for test, row in pairs:
+        policies = {name: one for one in test.policies for name in (one.key, one.name)}
+        policy = policies.get(row.policy)
+        field, problem = "policy", ""
+        if policy is None:
+            problem = f"no policy of the test is named `{row.policy}`{likely(row.policy, policies)}"
+        elif row.rule and policy.rules and policy.facts.has_rules:
+            rules = {rule.name for rule in (*policy.rules, *derive(policy)) if rule.name}
+            if row.rule not in rules:
+                hint = likely(row.rule, rules)
+                field, problem = "rule", f"`{row.policy}` has no rule `{row.rule}`{hint}"
+        if problem:
+            yield warn(test.manifest.document, "KV042", problem, (*row.path, field))
+
+
 def _unknown_resources(
     manifest: Manifest, resources: Sequence[KubernetesObject]
 ) -> Iterator[Diagnostic]:

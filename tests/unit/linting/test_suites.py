@@ -106,3 +106,26 @@ def test_files_that_are_missing(found):
     ((code, message),) = found(("a", "pass"), resources=("resource.yaml",))
     assert code == "KV001"
     assert "resources.yaml`?" in message
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"policy": "q", "rule": "r"}, "no policy of the test is named `q`"),
+        ({"policy": "p", "rule": "autogen-s"}, "`p` has no rule `autogen-s`"),
+        ({"policy": "p", "rule": "autogen-r"}, ""),
+        ({"policy": "p"}, ""),
+    ],
+)
+def test_rows_for_policies_and_rules_that_are_missing(found, row, problem):
+    rows = [{"kind": "Pod", "resources": ["a"], "result": "pass", **row}]
+    reported = [text for code, text in found(results=rows) if code == "KV042"]
+    assert [problem in text for text in reported] == [True] * bool(problem)
+
+
+def test_a_policy_that_is_not_valid_may_be_the_one_of_a_row(found, tmp_path):
+    (tmp_path / "other.yaml").write_text(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nspec: 1\n"
+    )
+    rows = [{"policy": "q", "kind": "Pod", "resources": ["a"], "result": "pass"}]
+    assert "KV042" not in [code for code, _ in found(results=rows)]
