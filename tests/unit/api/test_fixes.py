@@ -42,7 +42,7 @@ DENY = """\
       deny:
         conditions:
           all:
-          - key: "{{ request.object.metadata.name }}"
+          - key: "{{ request.name }}"
             operator: OPERATOR
             value: [one, "t*"]
 """
@@ -117,7 +117,7 @@ LEFT_ALONE = {
     "overrides": "  validationFailureAction: Audit\n  validationFailureActionOverrides:\n"
     "  - action: Enforce\n    namespaces: [x]\n" + RULE,
     "a key that may be a list": DENY.replace("OPERATOR", "In").replace(
-        "metadata.name", "spec.containers[].image"
+        "request.name", "request.object.spec.containers[].image"
     ),
     "a value that is computed": DENY.replace("OPERATOR", "In").replace(
         '[one, "t*"]', '"{{ request.object.metadata.labels.x }}"'
