@@ -211,7 +211,7 @@ def _shown(path: _Names) -> str:
 
 
 _OF_METADATA = frozenset({"labels", "annotations", "finalizers", "deletionTimestamp"})
-_REQUIRED = frozenset({"image", "accessModes", "capacity", "hard"})
+_REQUIRED = frozenset({"image", "accessModes", "capacity", "hard", "template"})
 """Fields that types declare as optional, but without which objects are invalid."""
 _REQUIRED_IN: Mapping[str, tuple[_Names, ...]] = {
     "PersistentVolumeClaim": (("spec", "resources", "requests"),),
