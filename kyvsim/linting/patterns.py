@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
+from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable
@@ -392,22 +393,12 @@ def replaced_lists(policies: Iterable[Policy], kinds: KindTable) -> Iterator[Dia
             known = [find_type(*one) for one in _merged_kinds(rule.tree, kinds)]
             for pattern in patches(rule.tree) if known else ():
                 lost = [dict(_lost_elements(pattern.root, one)) for one in known]
-                for path, (text, added) in lost[0].items():
+                for path, loss in lost[0].items():
                     if all(path in one for one in lost[1:]):
-                        changes = (change(policy.document, ChangeKind.ADD, path, added),)
-                        fix = Fix(f"add {added}", changes) if added else None
-                        yield warn(policy.document, "KV311", text, path, fix=fix)
-                # Setting the whole list may be the purpose of the rule.
-                for entry in _set_lists(pattern.root) if known == [None] * len(known) else ():
-                    if entry.value.path not in lost[0]:
-                        text = (
-                            f"this replaces the whole list `{entry.key}`, since lists of custom "
-                            "resources have no merge keys: to add elements, write "
-                            f"`patchesJson6902` with the path `…/{entry.key}/-`"
-                        )
-                        yield Diagnostic(
-                            "KV311", Severity.INFO, text, policy.document.locate(entry.value.path)
-                        )
+                        changes = (change(policy.document, ChangeKind.ADD, path, loss.added),)
+                        fix = Fix(f"add {loss.added}", changes) if loss.added else None
+                        found = warn(policy.document, "KV311", loss.text, path, fix=fix)
+                        yield found._replace(severity=loss.severity)
 
 
 def _merged_kinds(rule: RuleNode, kinds: KindTable) -> list[tuple[str, str]]:
@@ -423,11 +414,17 @@ def _merged_kinds(rule: RuleNode, kinds: KindTable) -> list[tuple[str, str]]:
     return [pair for one in served for pair in one] if all(served) else []
 
 
-_Lost = tuple[Path, tuple[str, str]]
+class _Loss(NamedTuple):
+    """Why elements of a list are lost."""
+
+    text: str
+    added: str = ""
+    """What to add to the patch."""
+    severity: Severity = Severity.WARNING
 
 
-def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[_Lost]:
-    """Yield paths of lists or elements that replace or remove others, why, and what to add."""
+def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[tuple[Path, _Loss]]:
+    """Yield paths of lists or elements that replace or remove others, and why."""
     if not isinstance(node, PatternMap):
         return
     for entry in node.entries:
@@ -435,31 +432,36 @@ def _lost_elements(node: PatternNode, known: MergeField | None) -> Iterator[_Los
             continue
         below = None if known is None else known.fields.get(entry.key)
         value = entry.value
-        if isinstance(value, PatternMap):
+        if isinstance(value, PatternMap) and entry.key != "metadata":
             yield from _lost_elements(value, _below(known, below))
         elif isinstance(value, PatternList):
             keys = below.keys if below else None
             maps = [one for one in value.items if isinstance(one, PatternMap)]
             if keys and len(keys) == 1:
                 yield from _without_key(maps, entry.key, keys[0])
-            elif keys is None and any(_selects(one, known) for one in maps):
-                text = (
-                    f"this replaces the whole list `{entry.key}`, which has no merge key in this "
-                    "kind: write `patchesJson6902`, in a `foreach` if needed"
-                )
-                yield value.path, (text, "")
+            elif keys is None and (loss := _replaced(entry, maps, known)):
+                yield value.path, loss
                 continue
             for one in maps:
                 yield from _lost_elements(one, _below(known, below))
 
 
-def _set_lists(root: PatternNode) -> Iterator[PatternEntry]:
-    """Yield the lists with constant elements that a merge writes, other than those in metadata."""
-    for one in walk(root):
-        if isinstance(one, PatternEntry) and one.anchor is None and one.value.data:
-            is_list = isinstance(one.value, PatternList) and not is_open(one.value.data)
-            if is_list and "metadata" not in one.path[len(root.path) :]:
-                yield one
+def _replaced(
+    entry: PatternEntry, maps: list[PatternMap], known: MergeField | None
+) -> _Loss | None:
+    """Return that a list without a merge key is replaced, if more than that may be meant."""
+    text = (
+        f"this replaces the whole list `{entry.key}`, which has no merge key in this kind: write "
+        "`patchesJson6902`"
+    )
+    if any(_selects(one, known) for one in maps):
+        return _Loss(f"{text}, in a `foreach` if needed")
+    is_constant = entry.anchor is None and bool(entry.value.data) and not is_open(entry.value.data)
+    # Setting the whole list may be the purpose of the rule.
+    if is_constant and (maps or known is None):
+        text = f"{text} with the path `…/{entry.key}/-` to add elements"
+        return _Loss(text, severity=Severity.INFO)
+    return None
 
 
 _NO_FIELDS = MergeField(None, {})
@@ -469,7 +471,7 @@ def _below(known: MergeField | None, below: MergeField | None) -> MergeField | N
     return None if known is None else below or _NO_FIELDS
 
 
-def _without_key(maps: list[PatternMap], name: str, key: str) -> Iterator[_Lost]:
+def _without_key(maps: list[PatternMap], name: str, key: str) -> Iterator[tuple[Path, _Loss]]:
     for one in maps:
         names = {entry.key for entry in one.entries}
         if one.entries and key not in names and "$patch" not in names and not one.anchors:
@@ -478,7 +480,7 @@ def _without_key(maps: list[PatternMap], name: str, key: str) -> Iterator[_Lost]
                 f"without `{key}`, this element removes all elements of `{name}`: add `{added}` "
                 "to change each of them"
             )
-            yield one.path, (text, added if key == "name" else "")
+            yield one.path, _Loss(text, added if key == "name" else "")
 
 
 def _selects(element: PatternMap, known: MergeField | None) -> bool:

@@ -113,9 +113,11 @@ CUSTOM = "example.com/v1/Rollout"
         ({"metadata": {"finalizers": ["example.com/a"]}}, CUSTOM, []),  # of all kinds
         ({"spec": {"template": {"spec": {"hostAliases": []}}}}, CUSTOM, []),
         ({"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}}, "Service", []),
+        ({"spec": {"tls": [{"secretName": "a"}]}}, "Ingress", ["spec/tls"]),
+        ({"spec": {"containers": [{"name": "a", "env": [{"name": "b"}]}]}}, "Pod", []),
     ],
 )
-def test_whole_lists_of_custom_resources(remarks, patch, kind, found):
+def test_whole_lists_without_merge_keys(remarks, patch, kind, found):
     rule = {
         "match": {"any": [{"resources": {"kinds": [kind]}}]},
         "mutate": {"patchStrategicMerge": patch},
