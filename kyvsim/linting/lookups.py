@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
-from os.path import dirname
 from typing import NamedTuple
 
 from kyvsim.cel.nodes import Call, Ident, ListLiteral, Literal, Loop, Select, dotted_name
@@ -253,7 +252,7 @@ class _Reference(NamedTuple):
     @property
     def folder(self) -> str:
         """The folder whose objects it probably means, with the kind of those."""
-        return f"{self.kind} {dirname(self.document.file)}"
+        return f"{self.kind} {self.document.file.rpartition('/')[0]}"
 
 
 def unknown_references(
