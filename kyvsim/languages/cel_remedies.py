@@ -392,7 +392,9 @@ def _signatures(what: str, env: Environment) -> str:
     ]
     called = [(name, one) for name, one in methods if name in names]
     if not methods:
-        called = [(name, one) for name in names for one in env.functions[name].overloads]
+        # Policies for HTTP requests and payloads of Envoy have functions of their own.
+        known = (env.functions[name] for name in names if name in env.functions)
+        called = [(every.name, one) for every in known for one in every.overloads]
     if called:
         shown = (signature(*one).replace(".Context.", ".") for one in called)
         return f"it is called as {listed(shown)}"
