@@ -214,7 +214,11 @@ _OF_METADATA = frozenset({"labels", "annotations", "finalizers", "deletionTimest
 _REQUIRED = frozenset({"image", "accessModes", "capacity", "hard", "template"})
 """Fields that types declare as optional, but without which objects are invalid."""
 _REQUIRED_IN: Mapping[str, tuple[_Names, ...]] = {
-    "PersistentVolumeClaim": (("spec", "resources", "requests"),),
+    "PersistentVolumeClaim": (
+        ("spec", "resources", "requests"),
+        ("spec", "resources", "requests", "storage"),
+    ),
+    "Service": (("spec", "ports"),),  # those with a cluster IP
     "Role": (("rules", _ELEMENT, "apiGroups"), ("rules", _ELEMENT, "resources")),
 }
 """The same, as paths in some kinds."""
@@ -304,7 +308,7 @@ def is_optional(
     if root == "namespaceObject" or field == _ELEMENT or "status" in owner:
         return False
     required = _REQUIRED_IN.get(min(kinds), ()) if len(kinds) == 1 else ()
-    if any(path[1 : 1 + len(one)] == one for one in required):
+    if path[1:] in required:
         return False
     return any(_may_lack(one, (*owner,), field) for one in types)
 
