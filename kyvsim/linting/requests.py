@@ -99,18 +99,14 @@ def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/variables/vars.go; fields marked as optional in k8s.io/api
     """
     for rule in policy.rules:
-        kinds, may_lack = _whole_kinds(rule)
-        if not kinds or matched_operations(rule.tree.match) == {"DELETE"}:
+        reads = tuple(_field_reads(rule))
+        kinds, may_lack = _whole_kinds(rule) if reads else (frozenset(), None)
+        if may_lack is None or matched_operations(rule.tree.match) == {"DELETE"}:
             continue
         if len(kinds) > 1 and contains_text(texts_of_preconditions(rule), "kind"):
             continue  # the rule may read the field of one kind only
         texts = [one for one in texts_of(rule) if one.path[-1] not in {"message", "name"}]
-        nodes = nodes_of(rule)
-        loops = [one for one in nodes if isinstance(one, ForEachValidation | ForEachMutation)]
-        for one in nodes:
-            if not isinstance(one, Condition) or one.value in ("", None):
-                continue  # see KV356
-            read, steps = _field_read(one, loops)
+        for one, read, steps in reads:
             optional = (at for at in range(1, len(steps)) if may_lack(("object", *steps[: at + 1])))
             missing = next(optional, 0)
             names = {*steps[missing:]} - _EVERYWHERE
@@ -126,17 +122,32 @@ _MayLack = Callable[[tuple[str, ...]], bool]
 """Tells whether an object may have nothing at a path; see `is_optional`."""
 
 
-def _whole_kinds(rule: Rule) -> tuple[frozenset[str], _MayLack]:
+def _whole_kinds(rule: Rule) -> tuple[frozenset[str], _MayLack | None]:
     """Return the kinds that a rule matches, and what their objects may lack.
 
-    There are no kinds if objects of requests may have others.
+    Returns no kinds and None if objects of requests may have others.
     """
     match = rule.tree.match
     selectors = [parse_kind_selector(text) for one in match.filters for text in one.kinds]
-    whole = not any(one.subresource or has_wildcard(one.kind) for one in selectors)
-    kinds = frozenset(one.kind for one in selectors) if whole else frozenset()
-    types = types_matched(match, find_type, NO_KINDS) if kinds else ()
+    kinds = frozenset(one.kind for one in selectors)
+    if not kinds or any(one.subresource or has_wildcard(one.kind) for one in selectors):
+        return frozenset(), None
+    types = types_matched(match, find_type, NO_KINDS)
     return kinds, partial(is_optional, kinds=kinds, types=types, is_outside=False)
+
+
+def _field_reads(rule: Rule) -> Iterator[tuple[Condition, str, tuple[str, ...]]]:
+    """Yield the conditions whose whole key is a field, with the expression and the path in objects.
+
+    Those on missing values are left out: see KV356.
+    """
+    nodes = nodes_of(rule)
+    loops = [one for one in nodes if isinstance(one, ForEachValidation | ForEachMutation)]
+    for one in nodes:
+        if isinstance(one, Condition) and one.value not in ("", None):
+            read, steps = _field_read(one, loops)
+            if len(steps) > 1:
+                yield one, read, steps
 
 
 def _field_read(
@@ -175,8 +186,10 @@ def required_by_negations(policy: Policy) -> Iterator[Diagnostic]:
         section, match = rule.tree.validate, rule.tree.data.get("match")
         if section is None or section.pattern is None:
             continue
-        kinds, may_lack = _whole_kinds(rule)
-        for entry in _forbidding(section.pattern.root, ("object",), may_lack) if kinds else ():
+        _, may_lack = _whole_kinds(rule)
+        if may_lack is None:
+            continue
+        for entry in _forbidding(section.pattern.root, ("object",), may_lack):
             key = entry.key
             # What selects objects may make sure that they have the field.
             found = contains_text(match, "selector" if key == "labels" else key)
@@ -202,7 +215,7 @@ def _forbidding(
         at = (*steps, entry.key)
         # A value of a label may be forbidden for objects that need the label.
         is_plain = entry.anchor is None and steps[-1] not in {"labels", "annotations"}
-        if is_plain and may_lack(at) and _only_forbids(entry, is_in_list=steps[-1] == "[]"):
+        if is_plain and _only_forbids(entry, is_in_list=steps[-1] == "[]") and may_lack(at):
             if entry.key in _ONLY_TRUE or not are_selected:
                 yield entry
         elif entry.anchor in {None, EQUALITY} and not are_selected:
