@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, given_world, objects_of, read_inputs
 from kyvsim.api.processes import shared_by_processes
-from kyvsim.api.system import still_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.engine.explain import Recorder, explanation_of
 from kyvsim.engine.world import GivenObjects
@@ -39,6 +38,7 @@ from kyvsim.model.diagnostic import Diagnostic, has_errors, listed
 from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.field_reference import Subject
 from kyvsim.model.policy import Binding, Policy
+from kyvsim.model.ports import still_system
 from kyvsim.model.release import NEWEST, Release
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus

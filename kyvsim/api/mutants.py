@@ -17,7 +17,7 @@ from kyvsim.api.inputs import given_world, objects_of
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite import Reading, SuiteRun, chosen_rows, find_files, row_context
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
-from kyvsim.api.system import processors, still_system
+from kyvsim.api.system import processors
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.compile.policy_set import index_policies
 from kyvsim.engine.world import GivenObjects
@@ -32,6 +32,7 @@ from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.comparison import Answer, Counterexample, SearchBudget
 from kyvsim.model.diagnostic import has_errors
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import still_system
 from kyvsim.model.source import place_in_text
 from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
 from kyvsim.mutation import MutationKind, PolicyChange, mutants_of

@@ -3,10 +3,9 @@
 import os
 import sys
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from kyvsim.jmespath import System
-from kyvsim.model.ports import UNCHANGED, Budget, Meter
+from kyvsim.model.ports import UNCHANGED, Budget, Meter, StoppedClock
 from kyvsim.model.release import NEWEST, Release
 
 
@@ -23,36 +22,17 @@ class _SystemEntropy:
         return int.from_bytes(os.urandom(32)) % bound
 
 
-class _LastChance:
-    def below(self, bound: int) -> int:
-        """Return the largest integer below `bound`."""
-        return bound - 1
-
-
 _CLOCK, _ENTROPY = _SystemClock(), _SystemEntropy()
 """The same ones in all systems: compiled code is cached by them."""
-
-
-class _StoppedClock(NamedTuple):
-    time: "datetime"
-
-    def now(self) -> "datetime":
-        """Return the fixed time."""
-        return self.time
 
 
 def own_system(
     now: "datetime | None" = None, budget: Budget | None = None, release: Release = NEWEST
 ) -> System:
     """Return the system clock and randomness, or a fixed time `now`, and a budget if given."""
-    clock = _StoppedClock(now) if now else _CLOCK
+    clock = StoppedClock(now) if now else _CLOCK
     meter = Meter(budget or UNCHANGED, settable=budget is not None)
     return System(clock, _ENTROPY, meter, release)
-
-
-def still_system(now: "datetime", release: Release = NEWEST) -> System:
-    """Return a system with a fixed time and no randomness."""
-    return System(_StoppedClock(now), _LastChance(), Meter(UNCHANGED), release)
 
 
 def processors() -> int:

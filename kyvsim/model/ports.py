@@ -166,6 +166,27 @@ class System(NamedTuple):
     release: Release = NEWEST
 
 
+class StoppedClock(NamedTuple):
+    """A clock that shows one time."""
+
+    time: datetime
+
+    def now(self) -> datetime:
+        """Return the fixed time."""
+        return self.time
+
+
+class _LastChance:
+    def below(self, bound: int) -> int:
+        """Return the largest integer below `bound`."""
+        return bound - 1
+
+
+def still_system(now: datetime, release: Release = NEWEST) -> System:
+    """Return a system with a fixed time and no randomness."""
+    return System(StoppedClock(now), _LastChance(), Meter(UNCHANGED), release)
+
+
 class ClusterView(Protocol):
     """The objects that rules may read."""
 
