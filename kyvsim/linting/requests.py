@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
@@ -25,7 +24,7 @@ from kyvsim.linting.patterns import validation_patterns
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of, texts_of_preconditions
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.ports import UNCHANGED, BudgetError, Meter, System
+from kyvsim.model.ports import BudgetError, still_system
 from kyvsim.policy.anchors import CONDITION, EQUALITY, GLOBAL, NEGATION
 from kyvsim.policy.autogen import ANNOTATION
 from kyvsim.policy.rule import (
@@ -321,21 +320,9 @@ def _denials(rule: RuleNode) -> Iterator[Condition]:
             yield from group.conditions
 
 
-class _Still(NamedTuple):
-    """A clock and randomness for expressions that need neither."""
-
-    def now(self) -> datetime:
-        """Return the beginning of 2000."""
-        return datetime(2000, 1, 1, tzinfo=UTC)
-
-    def below(self, bound: int) -> int:
-        """Return the largest number."""
-        return bound - 1
-
-
 _OF_OBJECT = re.compile(r"request\.object\.")
 _OF_OLD_OBJECT = re.compile(r"request\.oldObject\.")
-_SYSTEM = System(_Still(), _Still(), Meter(UNCHANGED))
+_SYSTEM = still_system(datetime(2000, 1, 1, tzinfo=UTC))
 _READ_OF_REQUEST = re.compile(r"(?<![\w.])request\.")
 _CHANGING = re.compile(r"\b(?:time_now|time_since|random)")
 
