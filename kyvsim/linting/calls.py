@@ -209,9 +209,17 @@ _IN_LAYOUTS = re.compile(r"\d|Jan|Mon|PM|MST")
 """What each layout contains: a part of Go's reference time."""
 
 
+_PATH = re.compile(
+    r"(?:request\.(?:object|oldObject|userInfo)|target|element\d?)(?:\.\w+|\[\d*\])+"
+)
+
+
 def _other_meaning(name: str, values: _Values) -> str:
     """Return what a constant means that is valid, but not meant so; or ""."""
     first, second, third = (*values, None, None, None)[:3]
+    path = next((one for one in values if isinstance(one, str) and _PATH.fullmatch(one)), "")
+    if path:
+        return f"`'{path}'` is a string, not the value of the field: write `{path}`"
     if name in _WITHOUT_ESCAPES:
         found = (needless_escape(one) for one in values if isinstance(one, str))
         if escape := next(filter(None, found), ""):

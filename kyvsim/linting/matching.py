@@ -402,6 +402,11 @@ _BODIES: Mapping[str, tuple[str, frozenset[str]]] = {
 """The kinds of objects that are sent to subresources, and their fields."""
 
 
+_ONLY_NAMES = frozenset({"eviction", "scale", "token"})
+"""The subresources whose objects have no metadata of their own, which a Binding may have."""
+_OF_OWNERS = frozenset({"metadata.labels", "metadata.annotations", "metadata.ownerReferences"})
+
+
 def not_in_body(subresource: str, fields: Sequence[str]) -> str:
     """Return why an object that is sent to a subresource does not have a field, or "".
 
@@ -410,6 +415,11 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
     """
     kind, known = _BODIES.get(subresource, ("", frozenset()))
     name, inner = fields[0], ".".join(fields[:2])
+    if subresource in _ONLY_NAMES and inner in _OF_OWNERS:
+        return (
+            f"`{inner}` has no value: the object of a request for `{subresource}` is a {kind}, "
+            "which only has the name of the owner (an API call in the context can read that)"
+        )
     if inner in {"metadata", "metadata.namespace"}:
         return ""  # Kyverno adds the namespace of the request
     is_known = name in {"apiVersion", "kind", *known} or inner in known

@@ -190,6 +190,8 @@ def test_a_call_that_fails_for_all_values(remarks, expression, reason):
         ("starts_with(element.image, 'ghcr.io/*')", "write `ghcr.io/`, or `pattern_match("),
         ("ends_with(element.image, '*latest')", "write `latest`"),
         (r"regex_replace_all('^a/(.*)$', element.image, 'b/\1')", "write `b/${1}`"),
+        ("time_since('', 'target.metadata.creationTimestamp', '')", "is a string, not the value"),
+        ("length('request.object.spec.containers[]')", "is a string, not the value"),
     ],
 )
 def test_a_constant_that_means_something_else(remarks, expression, advice):
