@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise, takewhile
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import yaml
 from yaml.events import AliasEvent, NodeEvent
@@ -25,6 +25,10 @@ class NoEditError(Exception):
     """A change cannot be made by text edits."""
 
 
+_Place: TypeAlias = tuple[int, int]
+"""Line and column, from 1."""
+
+
 class _MapEntry(NamedTuple):
     """An entry of a map."""
 
@@ -34,21 +38,18 @@ class _MapEntry(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A text, and its entries by line and column from 1."""
+    """A text, and the nodes of its documents."""
 
     text: str
-    entries: Mapping[tuple[int, int, str], _MapEntry]
-    roots: Mapping[tuple[int, int], MappingNode]
-    items: Mapping[tuple[int, int], ScalarNode]
-    """The scalars in lists."""
+    documents: tuple[Node, ...]
     shared: tuple[int, ...]
     """Offsets of anchors, aliases and tags, sorted."""
     lines: tuple[int, ...]
     new_line: str
 
 
-_SHARED = r"(?m)(?:^|[\s\[{,])(?:[&*][\w-]|!)"
-"""What begins an anchor, an alias or a tag; other texts may have it, too."""
+_SHARED = r"(?m)(?:^|[-:?\[{,])\s*(?:[&*][\w-]|!)"
+"""What begins a node with an anchor or a tag, or an alias; other texts may have it, too."""
 
 
 class _Piece(NamedTuple):
@@ -110,36 +111,24 @@ def _read(text: str) -> _Text:
         )
     except (yaml.YAMLError, RecursionError, UnicodeEncodeError) as error:
         raise NoEditError("the file cannot be read") from error
-    nodes = tuple(_nodes(documents))
-    maps = [node for node in nodes if isinstance(node, MappingNode)]
-    entries = {
-        (*_mark(key), str(key.value)): _MapEntry(key, value, node)
-        for node in maps
-        for key, value in node.value
-        if isinstance(key, ScalarNode)
-    }
     return _Text(
         text,
-        entries,
-        roots={_mark(node): node for node in maps},
-        items={
-            _mark(item): item
-            for node in nodes
-            if isinstance(node, SequenceNode)
-            for item in node.value
-            if isinstance(item, ScalarNode)
-        },
+        tuple(one for one in documents if one is not None),
         shared=shared,
         lines=(0, *(found.end() for found in re.finditer("\n", text))),
         new_line="\r\n" if "\r\n" in text else "\n",
     )
 
 
-def _nodes(documents: Iterable[Node | None]) -> Iterator[Node]:
-    """Yield all nodes, without recursion."""
-    pending = [document for document in documents if document is not None]
+def _nodes_at(read: _Text, place: _Place) -> Iterator[Node]:
+    """Yield the nodes whose text contains a position, from the outside."""
+    pending = [*read.documents]
+    seen: set[int] = set()  # an alias may be inside the node that it means
     while pending:
         node = pending.pop()
+        if id(node) in seen or not _mark(node.start_mark) <= place <= _mark(node.end_mark):
+            continue
+        seen.add(id(node))
         yield node
         if isinstance(node, SequenceNode):
             pending += node.value
@@ -147,25 +136,38 @@ def _nodes(documents: Iterable[Node | None]) -> Iterator[Node]:
             pending += (value for _, value in node.value)
 
 
-def _mark(node: Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
+def _maps_at(read: _Text, place: _Place) -> Iterator[MappingNode]:
+    return (one for one in _nodes_at(read, place) if isinstance(one, MappingNode))
+
+
+def _mark(mark: yaml.Mark) -> _Place:
+    return mark.line + 1, mark.column + 1
+
+
+def _place(change: TextChange) -> _Place:
+    return change.place.line, change.place.column
 
 
 def _entry(read: _Text, change: TextChange) -> _MapEntry:
-    entry = read.entries.get((change.place.line, change.place.column, change.key))
-    if entry is None:
-        raise NoEditError("the entry is not written at this position")
-    _refuse_shared(read, entry.key.start_mark.index, _end(entry.value))
-    return entry
+    place = _place(change)
+    for node in _maps_at(read, place):
+        for key, value in node.value:
+            is_named = isinstance(key, ScalarNode) and key.value == change.key
+            if is_named and _mark(key.start_mark) == place:
+                _refuse_shared(read, key.start_mark.index, _end(value))
+                return _MapEntry(key, value, node)
+    raise NoEditError("the entry is not written at this position")
 
 
 def _value(read: _Text, change: TextChange) -> Node:
     """Return the value of an entry, or a scalar in a list."""
-    item = read.items.get((change.place.line, change.place.column))
-    if item is None:
-        return _entry(read, change).value
-    _refuse_shared(read, item.start_mark.index, _end(item))
-    return item
+    place = _place(change)
+    for node in _nodes_at(read, place):
+        for item in node.value if isinstance(node, SequenceNode) else ():
+            if isinstance(item, ScalarNode) and _mark(item.start_mark) == place:
+                _refuse_shared(read, item.start_mark.index, _end(item))
+                return item
+    return _entry(read, change).value
 
 
 def _refuse_shared(read: _Text, start: int, end: int) -> None:
@@ -175,8 +177,9 @@ def _refuse_shared(read: _Text, start: int, end: int) -> None:
 
 def _block(read: _Text, change: TextChange) -> MappingNode:
     """Return the block map of a change: the value of an entry, or a root."""
-    place = change.place.line, change.place.column
-    node = _entry(read, change).value if change.key else read.roots.get(place)
+    place = _place(change)
+    maps = (one for one in _maps_at(read, place) if _mark(one.start_mark) == place)
+    node = _entry(read, change).value if change.key else next(maps, None)
     if not isinstance(node, MappingNode) or node.flow_style or not node.value:
         raise NoEditError("it is not a block map")
     return node

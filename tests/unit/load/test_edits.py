@@ -54,6 +54,9 @@ REFUSED = [
     ("a: 1\n", ChangeKind.REMOVE, (1, 1, "a"), "would be empty"),
     ("a: &x {b: 1}\nc: *x\n", ChangeKind.VALUE, (2, 1, "c"), "shared"),
     ("a: &x 1\n", ChangeKind.VALUE, (1, 1, "a"), "shared"),
+    ("a: !x 1\n", ChangeKind.VALUE, (1, 1, "a"), "shared"),
+    ("a:\n  !x 1\n", ChangeKind.VALUE, (1, 1, "a"), "shared"),
+    ("[&x 1]\n", ChangeKind.VALUE, (1, 2, "0"), "shared"),
     ("a: {b: 1, c: 2}\n", ChangeKind.REMOVE, (1, 5, "b"), "flow style"),
     ("a: {b: 1}\n", ChangeKind.ADD, (1, 1, "a"), "not a block map"),
     ("a: |\n  x\n", ChangeKind.VALUE, (1, 1, "a"), "differs from its source"),
@@ -91,6 +94,14 @@ def test_makes_several_changes_in_the_order_of_the_text():
     assert with_edits("a: 1\nb: 2\nc: 3\n", edits_of("a: 1\nb: 2\nc: 3\n", changes)) == (
         "z: 1\nb: 2\n"
     )
+
+
+def test_reads_texts_in_which_a_node_contains_itself():
+    text = "a: 1\nb: &x [*x]\n"
+    edits = edits_of(text, [change(ChangeKind.VALUE, (1, 1, "a"), "2")])
+    assert with_edits(text, edits) == "a: 2\nb: &x [*x]\n"
+    with pytest.raises(NoEditError, match="not written at this position"):
+        edits_of(text, [change(ChangeKind.VALUE, (2, 9, "c"), "2")])
 
 
 def test_refuses_changes_that_meet():
