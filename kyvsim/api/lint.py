@@ -315,9 +315,12 @@ def _findings(
     options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     diagnostics: list[Diagnostic] = [*reported]
-    shown = [document for document in documents if is_reported(document.file)]
-    remarks_of = partial(_remarks, options=options)
-    for found in shared_by_processes(remarks_of, shown, jobs, few=_FEW, first=_FIRST):
+    loaded = [(one, *load_policies([one], READERS)) for one in documents]
+    policies = tuple(policy for _, own, _ in loaded for policy in own)
+    shown = [one for one in loaded if is_reported(one[0].file)]
+    for found in shared_by_processes(
+        partial(_remarks, options=options), shown, jobs, few=_FEW, first=_FIRST
+    ):
         diagnostics += found
     tested = [load_test_manifest(one) for one in suites]
     diagnostics += (problem for _, problems in tested for problem in problems)
@@ -328,7 +331,6 @@ def _findings(
     for binding in bindings:
         selectors = selector_problems(binding.tree.match_resources, binding.tree.param_ref)
         diagnostics += unread_selectors(binding.document, selectors)
-    policies, _ = load_policies(documents, READERS)
     inputs = LintInputs(
         policies,
         given,
@@ -440,13 +442,17 @@ def _tests(
     return tuple(map(read, manifests))
 
 
-def _remarks(document: Document, options: CompileOptions) -> list[Diagnostic]:
-    policies, loaded = load_policies([document], READERS)
+def _remarks(
+    loaded: tuple[Document, tuple[Policy, ...], tuple[Diagnostic, ...]], options: CompileOptions
+) -> list[Diagnostic]:
+    """Return the diagnostics of a document with its policies, after those about loading them."""
+    document, policies, problems = loaded
     remarks: list[Diagnostic] = []
     if has_known_shape(document):
-        remarks += shape_diagnostics(document)
-        loaded = tuple(one for one in loaded if one.code != "KV019")  # `apply` does not evaluate it
-    remarks += loaded
+        remarks += shape_diagnostics(document, is_valid=bool(policies))
+        # `apply` does not evaluate it.
+        problems = tuple(one for one in problems if one.code != "KV019")
+    remarks += problems
     for policy in policies:
         remarks += lint_policy(policy, options)
     return remarks

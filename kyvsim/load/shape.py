@@ -10,6 +10,7 @@ from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import is_written, written_schema
+from kyvsim.schema.node import completed
 from kyvsim.schema.rules import BrokenRule, broken_rules
 
 _EITHER = re.compile(
@@ -24,10 +25,17 @@ def has_known_shape(document: Document) -> bool:
     return is_written(sniff(document.data))
 
 
-def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
-    """Return the errors of a document of a known kind without duplicates."""
+def shape_diagnostics(document: Document, *, is_valid: bool = False) -> tuple[Diagnostic, ...]:
+    """Return the errors of a document of a known kind without duplicates.
+
+    `is_valid` says that a policy was loaded from it, so that only the rules are evaluated.
+    """
     schema = written_schema(sniff(document.data))
-    filled, problems = check(schema, document.data)
+    problems: tuple[Problem, ...] = ()
+    if is_valid:
+        filled = completed(document.data, schema)
+    else:
+        filled, problems = check(schema, document.data)
     broken = map(_worded_rule, broken_rules(filled, None, schema))
     return diagnostics(document, dict.fromkeys((*problems, *broken)))
 
