@@ -89,7 +89,7 @@ def understated_cel_policies(policy: CelPolicy) -> Iterator[Diagnostic]:
         about = f"{said} {spec.validations[int(one.path[2])].message}"
         problems = filter(None, (_misquantified(policy, test, about) for test in _parts(one.root)))
         problem = next(problems, "")
-        if not problem and _EACH.is_in(about) and any(map(_is_first_element, one.nodes())):
+        if not problem and any(map(_is_first_element, one.nodes())) and _EACH.is_in(about):
             problem = (
                 "`[0]` is only the first element, although the policy is about all: write `all`"
             )
@@ -143,6 +143,8 @@ def _misquantified(policy: CelPolicy, node: Node, about: str) -> str:
     if not isinstance(loop, Loop) or loop.test is None:
         return ""
     owner = _list_of_object(policy, loop.source)
+    if not owner:
+        return ""
     # A text about all elements names them, or what the loop reads of them.
     read = [
         one.field for one in ParsedExpression((), "", loop.test).nodes() if isinstance(one, Select)
@@ -155,8 +157,6 @@ def _misquantified(policy: CelPolicy, node: Node, about: str) -> str:
     )
     none = _Claim(rf"no (?:\w*(?:{nouns}))s?", _ONE_OF)
     one_of = _Claim(rf"at least one (?:\w*(?:{nouns}))s?", "all|every|each")
-    if not owner:
-        return ""
     if is_negated:
         is_wrong = loop.kind == "all" and (none.is_in(about) or each.is_in(about))
         return _TOO_FEW % ("!list.all(…)", "list.all(…)` or `!list.exists(…)") if is_wrong else ""
@@ -242,17 +242,16 @@ def _about(policy: Policy) -> str:
 
 def _patterns(rule: Rule, said: str) -> Iterator[tuple[PatternEntry, str]]:
     validate, mutate = rule.tree.validate, rule.tree.mutate
-    requires, checks_each, replaces = (claim.is_in(said) for claim in (_REQUIRED, _EACH, _FORCED))
     for entry in _entries(validate.pattern if validate else None):
         problem = ""
-        if entry.anchor == EXISTENCE and checks_each:
+        if entry.anchor == EXISTENCE and _EACH.is_in(said):
             problem = "is fulfilled by one element, although the rule is about all"
-        elif entry.anchor == EQUALITY and requires and _has_required_field(entry):
+        elif entry.anchor == EQUALITY and _has_required_field(entry) and _REQUIRED.is_in(said):
             problem = "is only checked if it is set, although the rule requires it"
         if problem:
             yield entry, f"`{entry.text}` {problem}: write `{entry.key}`"
     for entry in _entries(mutate.patch_strategic_merge if mutate else None):
-        if entry.anchor == ADDITION and replaces:
+        if entry.anchor == ADDITION and _FORCED.is_in(said):
             problem = "keeps a value that is set, although the rule replaces it"
             yield entry, f"`{entry.text}` {problem}: write `{entry.key}`"
 
