@@ -417,8 +417,8 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
     name, inner = fields[0], ".".join(fields[:2])
     if subresource in _ONLY_NAMES and inner in _OF_OWNERS:
         return (
-            f"`{inner}` has no value: the object of a request for `{subresource}` is a {kind}, "
-            "which only has the name of the owner (an API call in the context can read that)"
+            f"`{inner}` has no value: the object of a request for `{subresource}` has the kind "
+            f"{kind}, which only has the name of the owner (an API call in the context can read it)"
         )
     if inner in {"metadata", "metadata.namespace"}:
         return ""  # Kyverno adds the namespace of the request
@@ -432,8 +432,9 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
     is_inside = name == "metadata" or any(one.startswith(f"{name}.") for one in known)
     shown = inner if is_inside else name
     return (
-        f"`{shown}` has no value: the object of a request for `{subresource}` is a {kind}, with "
-        f"the fields {listed(known, 7)} (an API call in the context can read the owner)"
+        f"`{shown}` has no value: the object of a request for `{subresource}` has the kind "
+        f"{kind}, with the fields {listed(known, 7)} "
+        "(an API call in the context can read the owner)"
     )
 
 
