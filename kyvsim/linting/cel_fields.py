@@ -304,7 +304,7 @@ def is_optional(
         # A Namespace always has the label with its name.
         return field in _OF_METADATA and not (of_namespace and field == "labels")
     if owner in (["metadata", "labels"], ["metadata", "annotations"]):
-        return field != "kubernetes.io/metadata.name"
+        return field not in {"kubernetes.io/metadata.name", _ELEMENT}
     if root == "namespaceObject" or field == _ELEMENT or "status" in owner:
         return False
     required = _REQUIRED_IN.get(min(kinds), ()) if len(kinds) == 1 else ()

@@ -27,7 +27,7 @@ _LOOP_NAME = re.compile(r"element(?:Index)?\d*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NO_KEY = re.compile(r"[^\w./-]|^[./-]|[./-]$|^$")
 """What a key of labels, or the name of a field, does not contain."""
-_CONSTANTS = frozenset({"true", "false", "null"})
+_CONSTANTS = frozenset({"true", "false"})
 _STRING_MAPS = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
 _ORDERS = frozenset({"lt", "lte", "gt", "gte"})
 _COUNTS = frozenset({"length", "to_number", "sum", "avg", "abs", "ceil", "floor", "round"})
@@ -161,7 +161,8 @@ def _default_problems(
         is_quoted = written.startswith('"')
         known = {*_ROOTS, *(one.name.split(".")[0] for one in entries or ())}
         is_text = entries is not None or is_quoted or name in _CONSTANTS
-        if is_text and name not in known and not _LOOP_NAME.fullmatch(name):
+        is_null = name == "null" and not is_quoted  # a field that is missing is null, too
+        if is_text and not is_null and name not in known and not _LOOP_NAME.fullmatch(name):
             is_constant = name in _CONSTANTS and not is_quoted
             meant = f"`{name}`" if is_constant else f"'{name}'"
             how = f"{name} in backticks: {meant}" if is_constant else meant

@@ -16,6 +16,9 @@ def validated(text, resources="pods", group="", operations=("CREATE",), **constr
     }
 
 
+LABEL_VALUES = "object.metadata.labels.all(k, object.metadata.labels[k] != '')"
+
+
 def codes(written, *given, kind="ValidatingPolicy", **more):
     wanted = {"KV323", "KV324", "KV325", "KV248", "KV344"}
     return [code for code, _ in written(kind, validated(*given, **more)) if code in wanted]
@@ -58,6 +61,7 @@ def codes(written, *given, kind="ValidatingPolicy", **more):
             ["KV323"],
         ),
         ("has(object.metadata.labels) && has(object.metadata.labels.team)", "pods", "", []),
+        (f"has(object.metadata.labels) && {LABEL_VALUES}", "pods", "", []),
         ("object.metadata.?labels.?team.orValue('') == 'a'", "pods", "", []),
         ("object.metadata.?labels.team.orValue('') == 'a'", "pods", "", []),
         ("object.spec.containers.all(c, has(c.ports) && c.ports.size() > 0)", "pods", "", []),

@@ -25,7 +25,7 @@ OWNER = {"context": [{"name": "owner", "variable": {"value": "x"}}]}
         ("starts_with(element.image, 'a/' || 'b/')", "KV301"),
         ('request.object.spec.hostPID || ""', "KV301"),
         ("length(request.object.spec.volumes || [])", "KV301"),
-        ("request.object.spec.volumes[].name | [0] || null", "KV301"),
+        ('request.object.spec.volumes[].name | [0] || "null"', "KV301"),
         ("request.object.spec.hostPID || `true`", "KV302"),
         ("request.object.spec.a || request.object.spec.b || `true`", "KV302"),
         ("request.object.spec.a == 'b' || `true`", "KV302"),
@@ -57,6 +57,7 @@ def test_a_key_of_a_config_map_with_dots(remarks):
     ("expression", "rule"),
     [
         ("request.object.spec.hostPID || `false`", {}),
+        ("request.object.spec.hostPID || null", {}),
         ("request.object.spec.hostPID || 'none'", {}),
         ("request.object.spec.type || 'true'", {}),
         ("request.object.spec.volumes || `[]`", {}),
