@@ -22,7 +22,7 @@ from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.linting.cel_matching import own_namespace_problem
 from kyvsim.linting.fields import kinds_served
 from kyvsim.linting.patterns import are_apart
-from kyvsim.linting.references import target_kinds
+from kyvsim.linting.references import REMOVED_KINDS, target_kinds
 from kyvsim.linting.traversal import nodes_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
 from kyvsim.model.policy import Policy, PolicyException, Rule
@@ -438,11 +438,6 @@ def not_in_body(subresource: str, fields: Sequence[str]) -> str:
     )
 
 
-_REMOVED: Mapping[str, str] = {
-    "PodSecurityPolicy": "Kubernetes 1.25 removed it (use Pod Security Standards)",
-}
-
-
 def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
     """KV315: a kind that no request has: it was removed, or is sent to a subresource.
 
@@ -450,7 +445,7 @@ def kinds_never_requested(policy: Policy) -> Iterator[Diagnostic]:
     """
     for rule in policy.rules:
         for one in rule.tree.filters:
-            yield from _passed_kinds(policy.document, one)
+            yield from _passed_kinds(policy.document, one, denied=_denies_all(rule))
             if one.operations == ("CONNECT",) and one.kinds and not any(map(_connects, one.kinds)):
                 text = (
                     "CONNECT requests are sent to subresources, which these kinds do not match: "
@@ -470,20 +465,32 @@ def _connects(text: str) -> bool:
     return bool(selector.subresource) or has_wildcard(selector.kind)
 
 
-def _passed_kinds(document: Document, one: ResourceFilter) -> Iterator[Diagnostic]:
+def _denies_all(rule: Rule) -> bool:
+    """Return whether a rule denies the objects that it matches because of their kind alone."""
+    validate = rule.tree.validate
+    deny = validate.deny if validate else None
+    return deny is not None and not (deny.conditions and deny.conditions.conditions)
+
+
+def _passed_kinds(
+    document: Document, one: ResourceFilter, *, denied: bool = False
+) -> Iterator[Diagnostic]:
     for index, text in enumerate(one.kinds):
-        problem, meant = _passed(text, alone=len(one.kinds) == 1)
+        problem, meant = _passed(text, alone=len(one.kinds) == 1, denied=denied)
         if problem:
             path = (*one.path, "resources", "kinds", index)
             instead = (text, meant) if meant else None
             yield warn(document, "KV315", problem, path, instead=instead)
 
 
-def _passed(text: str, *, alone: bool) -> tuple[str, str]:
-    """Return the problem of a kind, which may be the only one of its filter, and what is meant."""
+def _passed(text: str, *, alone: bool, denied: bool = False) -> tuple[str, str]:
+    """Return the problem of a kind, which may be the only one of its filter, and what is meant.
+
+    `denied` is whether the rule denies all objects of the kind.
+    """
     group, version, kind, subresource = parse_kind_selector(text)
-    if kind in _REMOVED and (alone or not has_wildcard(version)):
-        return f"no request has the kind `{text}`: {_REMOVED[kind]}", ""
+    if kind in REMOVED_KINDS and (alone or not has_wildcard(version)):
+        return f"no request has the kind `{text}`: {REMOVED_KINDS[kind]}", ""
     sent_to = _SENT_TO.get(kind)
     if sent_to and not subresource:
         problem = (
@@ -494,6 +501,8 @@ def _passed(text: str, *, alone: bool) -> tuple[str, str]:
         return problem, "" if has_wildcard(sent_to) else sent_to
     later = successor_of(group, version, kind, kyverno_kinds())
     if later:
-        meant = f"{group}/{later}/{kind}"
-        return f"no request has the version of `{text}`, which was removed: write `{meant}`", ""
+        problem = f"no request has the version of `{text}`, which was removed"
+        # A rule that shall keep a version out must not deny the served one.
+        advice = ", so it can be left out" if denied else f": write `{group}/{later}/{kind}`"
+        return f"{problem}{advice}", ""
     return "", ""

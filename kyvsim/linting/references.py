@@ -67,6 +67,10 @@ _FURTHER: Mapping[str, tuple[str, ...]] = {
     "openreports.io": ("ClusterReport", "Report"),
 }
 """Kinds that are sent to subresources, and kinds of reports that Kyverno can write."""
+REMOVED_KINDS: Mapping[str, str] = {
+    "PodSecurityPolicy": "Kubernetes 1.25 removed it (use Pod Security Standards)",
+}
+"""Kinds of Kubernetes that no definition brings back."""
 
 
 class _Use(NamedTuple):
@@ -120,13 +124,15 @@ def unknown_kinds(
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
     for use in every:
-        problem = _malformed(use.text, known) or _reordered(use.text, known)
+        text = use.text
+        problem = _malformed(text, known) or _reordered(text, known)
         if problem:
-            text = f"no object has the kind `{use.text}`: {problem}"
+            text = f"no object has the kind `{text}`: {problem}"
             yield warn(use.document, "KV215", text, use.path)
             continue
         group, _, kind, subresource = parse_kind_selector(use.text)
-        if not kind or has_wildcard(kind) or _is_known(group, kind, known):
+        is_removed = kind in REMOVED_KINDS  # see KV315
+        if not kind or has_wildcard(kind) or is_removed or _is_known(group, kind, known):
             continue
         meant = meant_by.get((group, kind))
         if meant is None:

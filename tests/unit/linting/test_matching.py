@@ -130,9 +130,20 @@ def test_criteria_about_namespaces(remarks, match, found):
     ],
 )
 def test_a_kind_that_no_request_has(remarks, kinds, hint):
-    ((code, _, text),) = remarks(kinds_never_requested, rule({"kinds": kinds}))
+    body = {"pattern": {"metadata": {"name": "?*"}}}
+    ((code, _, text),) = remarks(kinds_never_requested, rule({"kinds": kinds}, validate=body))
     assert code == "KV315"
     assert hint in text
+
+
+def test_a_removed_version_that_a_rule_denies(remarks):
+    """With the version that is served, the rule would deny every object of the kind."""
+    kinds = {"kinds": ["batch/v1beta1/CronJob"]}
+    ((_, _, text),) = remarks(kinds_never_requested, rule(kinds, validate={"deny": {}}))
+    assert text.endswith("which was removed, so it can be left out")
+    some = {"conditions": {"any": [{"key": "{{ a }}", "operator": "Equals", "value": "b"}]}}
+    ((_, _, text),) = remarks(kinds_never_requested, rule(kinds, validate={"deny": some}))
+    assert "`batch/v1/CronJob`" in text
 
 
 def test_kinds_and_namespaces_of_exceptions(tmp_path):

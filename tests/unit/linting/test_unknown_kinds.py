@@ -119,6 +119,7 @@ def test_exclude_blocks_are_looked_at(told):
         "PodExecOptions", "ClusterPolicy", "kyverno.io/v2/PolicyException", "PolicyReport",
         "policies.kyverno.io/v1/ValidatingPolicy", "Widget", "example.com/v1/Widget", "Certificate",
         "cert-manager.io/v1/Certificate", "*.k8s.io/v1/Ingress", "Event", "events.k8s.io/v1/Event",
+        "policy/*/PodSecurityPolicy",
     ],
 )  # fmt: skip
 def test_known_kinds_are_left_alone(told, kind):
