@@ -125,7 +125,7 @@ def unknown_kinds(
     meant_by: dict[tuple[str, str], str] = {}
     for use in every:
         text = use.text
-        problem = _malformed(text, known) or _reordered(text, known)
+        problem = _malformed(text, known) or _reordered(text, known) or _misread(text)
         if problem:
             text = f"no object has the kind `{text}`: {problem}"
             yield warn(use.document, "KV215", text, use.path)
@@ -193,6 +193,19 @@ def _reordered(text: str, known: frozenset[tuple[str, str]]) -> str:
         if is_custom or (groups and (groups[0], kind) in known):
             meant = f"{groups[0]}/{found['version']}/{kind or name}".lstrip("/")
             return f"the order is group, version, kind: write `{meant}`" if meant != text else ""
+    return ""
+
+
+def _misread(text: str) -> str:
+    """Return what is meant by three parts of which one is no group or version; "" for others."""
+    group, version, kind, _ = parse_kind_selector(text)
+    if text.count("/") != 2:
+        return ""
+    # Neither has capital letters.
+    if version.lower() != version:
+        return f"`{version}` is read as a version: write `{group}/*/{version}/{kind}`"
+    if group.lower() != group:
+        return f"`{group}` is read as a group: a subresource has one name, `{group}/{version}`"
     return ""
 
 

@@ -92,6 +92,20 @@ def test_a_slip_has_its_likely_spelling(told, kind, meant):
 @pytest.mark.parametrize(
     ("kind", "meant"),
     [
+        ("Job/status/succeeded", "`Job/status`"),
+        ("Widget/status/phase", "`Widget/status`"),
+        ("apps/Deployment/status", "`apps/*/Deployment/status`"),
+    ],
+)
+def test_a_kind_that_is_read_as_a_group_or_version(told, kind, meant):
+    ((code, _, message),) = told(rule(kind))
+    assert code == "KV215"
+    assert meant in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [
         ("Deploymnet", "Deployment"),
         ("Sevice", "Service"),
         ("CertificateRequest", ""),  # Kubernetes has a PodCertificateRequest
