@@ -523,10 +523,14 @@ def patterns_at_deletion(policy: Policy) -> Iterator[Diagnostic]:
 
 
 _NOT_IN_CLEANUP = re.compile(r"(?<![\w.])request\.(object|oldObject|operation|userInfo|name)\b")
+_WITHOUT_TARGET = re.compile(
+    r"""[^\[|&{]*?(?<![\w."'])((?:object\.)?(?:metadata|spec|status)\.[\w.]+)"""
+)
+"""A field of the object, before names are those of elements or of the value before a pipe."""
 
 
 def requests_of_cleanup(policy: Policy) -> Iterator[Diagnostic]:
-    """KV337: a field of a request in a cleanup policy, which runs without one.
+    """KV337: a field of a request in a cleanup policy, which runs without one, or of nothing.
 
     upstream: pkg/controllers/cleanup/controller.go, which sets `target` and `request.namespace`
     """
@@ -541,6 +545,13 @@ def requests_of_cleanup(policy: Policy) -> Iterator[Diagnostic]:
                 text = f"`{found[0]}` has no value, since no request starts a cleanup{advice}"
                 instead = (found[0], meant) if meant else None
                 yield warn(policy.document, "KV337", text, path, instead=instead)
+                continue
+            found = _WITHOUT_TARGET.match(expression)
+            entries = {one.name for one in rule.tree.context}
+            if found and found[1].partition(".")[0] not in entries:
+                meant = f"target.{found[1].removeprefix('object.')}"
+                text = f"`{found[1]}` has no value, since the object is `target`: write `{meant}`"
+                yield warn(policy.document, "KV337", text, path, instead=(found[1], meant))
 
 
 def wildcard_selectors(policy: Policy) -> Iterator[Diagnostic]:

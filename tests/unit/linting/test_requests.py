@@ -378,6 +378,13 @@ def test_patterns_for_deletions(remarks, operations, rule, found):
         ("request.userInfo.username", ["KV337"]),
         ("request.namespace", []),
         ("target.request.object", []),
+        ("metadata.creationTimestamp", ["KV337"]),
+        ("time_since('', '{{ metadata.creationTimestamp }}', '')", ["KV337"]),
+        ("length(object.spec.volumes)", ["KV337"]),
+        ("target | metadata.name", []),
+        ("items(target.metadata.labels, 'k', 'v')[?spec.a == v] | [0].v", []),
+        ("to_string('spec.a')", []),
+        ("target.{a: metadata.name}", []),
     ],
 )
 def test_requests_of_cleanup_policies(tmp_path, key, found):
