@@ -86,6 +86,11 @@ def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:
 
 _FIELD = re.compile(r"""(request\.object|element)((?:\.(?:\w+|"[^"]+")|\[\d+\])+)""")
 _STEP = re.compile(r"""\.(\w+)|\."([^"]+)"|\[\d+(\])""")
+_COUNTED = re.compile(
+    r"""(?P<of>length\()?(?P<read>(?:request\.object)(?P<steps>(?:\.\w+)+)\[(?:\?|\*?\])[^|]*?)"""
+    r"""(?(of)\)|\s*\|\s*length\(@\))"""
+)
+"""The number of some elements of a list."""
 _LIST = re.compile(r"request\.object((?:\.\w+)*\.)(?:(\w+)|\[([\w, ]+)\])(?:\[\])?")
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
 _EVERYWHERE = frozenset({"metadata", "spec", "template", "labels", "annotations", "[]"})
@@ -113,6 +118,7 @@ def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
             # Another text, or the match block, may make sure that the field is there.
             if missing and not contains_text([*others, rule.tree.data.get("match")], *names):
                 default = {bool: "`false`", int: "`0`"}.get(type(one.value), "''")
+                default = default if _FIELD.fullmatch(read) else "`[]`"
                 text = f"`{read}` may be missing, which is an error: write `{read} || {default}`"
                 yield warn(policy.document, "KV373", text, (*one.path, "key"))
 
@@ -154,13 +160,16 @@ def _field_read(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the expression that is a condition's whole key, and the path of its field in objects.
 
-    The path is empty for other expressions than fields of an object or of an element of its lists.
+    The path is empty for other expressions than fields of an object or of an element of its lists,
+    and than the number of elements of a list.
     """
     key = condition.key
     found = VARIABLE.fullmatch(key.strip()) if isinstance(key, str) else None
-    read = _FIELD.fullmatch(expression_of(found[2])) if found else None
+    expression = expression_of(found[2]) if found else ""
+    read = _FIELD.fullmatch(expression)
     if read is None:
-        return "", ()
+        counted = _COUNTED.fullmatch(expression)
+        return (counted["read"], (*counted["steps"][1:].split("."),)) if counted else ("", ())
     steps = tuple(name or quoted or "[]" for name, quoted, _ in _STEP.findall(read[2]))
     if read[1] == "element":
         around = [one for one in loops if condition.path[: len(one.path)] == one.path]

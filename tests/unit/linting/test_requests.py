@@ -574,6 +574,8 @@ LABELLED = "request.object.metadata.labels.team"
         (reading("request.object.spec.template.spec.hostPID", True, ("Job",)), "`false`"),
         (reading("request.object.spec.ingressClassName", kinds=["Ingress"]), "''"),
         (reading(LABELLED, kinds=["Disk"]), "''"),
+        (reading("request.object.spec.volumes[?hostPath] | length(@)", value=0), "`[]`"),
+        (reading("length(request.object.spec.rules[].host)", 1, ["Ingress"]), "`[]`"),
         (
             {
                 **matching("Service"),
@@ -597,6 +599,8 @@ def test_a_condition_on_an_optional_field_needs_a_default(remarks, rule, default
         reading("request.object.spec.containers[0].image"),
         reading(f"{LABELLED} || ''"),
         reading("request.object.spec.volumes[].name"),  # a projection of nothing is no error
+        reading("request.object.spec.containers[] | length(@)", value=1),
+        reading("request.object.spec.volumes[?hostPath] || `[]` | length(@)", value=1),
         reading("request.object.status.phase"),
         reading("request.object.spec.priority", kinds=["Disk"]),
         reading(LABELLED, value=""),  # KV356
