@@ -290,6 +290,9 @@ def _explained(node: Call | None, message: str, checked: Checked) -> _Problem | 
     nouns = [_noun(checked.types[one.id]) for one in parts if one]
     name = node.function.strip("_")
     text = f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"
+    if name == "-" and {checked.types[one.id].kind for one in parts} == {"string", "timestamp"}:
+        times = (written(one) for one in parts if checked.types[one.id] == types.STRING)
+        text = f"{text}: write `timestamp({next(times)})`"
     return _Problem("KV350", text)
 
 

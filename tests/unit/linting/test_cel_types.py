@@ -109,3 +109,20 @@ def test_where_a_constant_can_be_searched_instead(written):
     spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": text}]}
     (message,) = (text for code, text in written("ValidatingPolicy", spec) if code == "KV325")
     assert message.endswith("it has none of the name `ALL`: search in `add`, `drop` of it")
+
+
+def test_the_time_that_a_text_is(written):
+    rule = {**DEPLOYMENTS, "apiVersions": ["v1"], "operations": ["CREATE"]}
+    conditions = [
+        {
+            "name": "old",
+            "expression": "time.now() - object.metadata.creationTimestamp > duration('1h')",
+        }
+    ]
+    spec = {
+        "schedule": "0 1 * * *",
+        "matchConstraints": {"resourceRules": [rule]},
+        "conditions": conditions,
+    }
+    (message,) = (text for code, text in written("DeletingPolicy", spec) if code == "KV350")
+    assert message.endswith("a string: write `timestamp(object.metadata.creationTimestamp)`")
