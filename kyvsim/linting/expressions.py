@@ -188,7 +188,8 @@ _OF_LABELS = re.compile(
     r"""request\.(?:object|oldObject)\.metadata\.labels\.(?:\w+|"[^"]+")(?:\s*\|\|\s*'[^',|]*')?"""
 )
 _OPTIONAL = re.compile(
-    r"(?:request\.(?:object|oldObject)|element|target)\.metadata\.(?:labels|annotations)"
+    r"(?:request\.(?:object|oldObject)|element|target)(?:\.\w+)*\.metadata"
+    r"\.(?:labels|annotations)"
     r"""\.(?:\w+|"[^"]+")"""
 )
 _LISTS = re.compile(r"\[[*?\]].*\[\*\]")

@@ -93,6 +93,7 @@ _COUNTED = re.compile(
 """The number of some elements of a list."""
 _LIST = re.compile(r"request\.object((?:\.\w+)*\.)(?:(\w+)|\[([\w, ]+)\])(?:\[\])?")
 _CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_LABELS = frozenset({"labels", "annotations"})
 _EVERYWHERE = frozenset({"metadata", "spec", "template", "labels", "annotations", "[]"})
 """Names that do not show which field a text is about."""
 
@@ -144,14 +145,14 @@ def _whole_kinds(rule: Rule) -> tuple[frozenset[str], _MayLack | None]:
 def _field_reads(rule: Rule) -> Iterator[tuple[Condition, str, tuple[str, ...]]]:
     """Yield the conditions whose whole key is a field, with the expression and the path in objects.
 
-    Those on missing values are left out: see KV356.
+    Those on missing labels and annotations are left out: see KV356.
     """
     nodes = nodes_of(rule)
     loops = [one for one in nodes if isinstance(one, ForEachValidation | ForEachMutation)]
     for one in nodes:
-        if isinstance(one, Condition) and one.value not in ("", None):
+        if isinstance(one, Condition) and one.value is not None:
             read, steps = _field_read(one, loops)
-            if len(steps) > 1:
+            if len(steps) > 1 and not (one.value == "" and _LABELS & {*steps}):
                 yield one, read, steps
 
 

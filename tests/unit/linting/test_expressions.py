@@ -448,6 +448,7 @@ def test_values_are_no_regular_expressions(remarks, value, is_regex):
     [
         ("{{ request.object.metadata.labels.a }}", "Equals", "", "KV356"),
         ('{{ request.object.metadata.annotations."a/b" }}', "NotEquals", "", "KV356"),
+        ("{{ request.object.spec.template.metadata.labels.a }}", "NotEqual", "", "KV356"),
         ("{{ request.object.metadata.labels.a || '' }}", "Equals", "", ""),
         ("{{ request.object.metadata.labels.a }}", "Equals", "b", ""),
         ("{{ request.object.metadata.name }}", "Equals", "", ""),

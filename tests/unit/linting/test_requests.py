@@ -568,6 +568,7 @@ LABELLED = "request.object.metadata.labels.team"
     [
         (reading("request.object.spec.hostNetwork", value=True), "`false`"),
         (reading("request.object.spec.activeDeadlineSeconds", value=3), "`0`"),
+        (reading("request.object.spec.priorityClassName", value=""), "''"),
         (reading(LABELLED), "''"),
         (reading('request.object.metadata.annotations."example.com/a"'), "''"),
         (reading("request.object.spec.containers[0].resources.limits.cpu"), "''"),
