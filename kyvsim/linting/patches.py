@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kyvsim.cel.nodes import Literal, StructLiteral
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, Path, contains_text
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import (
     is_open,
@@ -29,6 +29,7 @@ from kyvsim.linting.fields import (
     unfitting_parts,
     unknown_parts,
 )
+from kyvsim.linting.matching import cluster_kinds
 from kyvsim.linting.traversal import texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
@@ -36,7 +37,7 @@ from kyvsim.model.source import place_in_text
 from kyvsim.patch.json_patch import OPERATIONS
 from kyvsim.policy.read import read_pattern
 from kyvsim.policy.rule import ForEachMutation, JsonPatch
-from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap
+from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
 from kyvsim.policy.visit import walk
 from kyvsim.schema.hints import field_hint
 from kyvsim.schema.merge_types import DEDUCED, MapType, Type, metadata_type, type_finder
@@ -212,6 +213,45 @@ def _misfits(
         yield code, nested if is_nested else text, "value"
     for at, hint in unknown_parts(value.root, here):
         yield "KV225", f"none of the kinds of the rule has the field `{at[-1]}` here{hint}", "value"
+
+
+def moved_objects(policy: Policy) -> Iterator[Diagnostic]:
+    """KV327: another namespace for the object of a request.
+
+    upstream: k8s.io/apiserver pkg/registry/rest `EnsureObjectNamespaceMatchesRequestNamespace`,
+    which is called after admission
+    """
+    for rule in policy.rules:
+        mutate, match = rule.tree.mutate, rule.tree.data.get("match")
+        if mutate is None or mutate.targets or any(map(cluster_kinds, rule.tree.filters)):
+            continue
+        for value, path in _namespaces_written(rule):
+            is_constant = isinstance(value, str) and value and not is_open(value)
+            # A rule that selects the namespace changes nothing.
+            if is_constant and not contains_text(match, str(value)):
+                text = (
+                    f"an API server rejects objects that are moved to `{value}`: admission cannot "
+                    "change the namespace of a request"
+                )
+                yield warn(policy.document, "KV327", text, path)
+
+
+def _namespaces_written(rule: Rule) -> Iterator[tuple[Json, Path]]:
+    for merge in patches(rule.tree):
+        for metadata in _entries(merge.root, "metadata"):
+            for one in _entries(metadata.value, "namespace"):
+                yield one.value.data, one.path
+    for patch in json_patches(rule.tree):
+        for operation in operations_of(patch.text):
+            is_set = operation.get("op") in {"add", "replace"}
+            if is_set and operation.get("path") == "/metadata/namespace":
+                yield operation.get("value"), patch.path
+
+
+def _entries(node: PatternNode, key: str) -> list[PatternEntry]:
+    """Return the entries without anchor of a map that have a key."""
+    entries = node.entries if isinstance(node, PatternMap) else ()
+    return [one for one in entries if one.key == key and one.anchor is None]
 
 
 _INDEXED = re.compile(r"([\w-]+)/\{\{\s*elementIndex(\d*)\s*\}\}")

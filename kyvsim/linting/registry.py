@@ -414,7 +414,11 @@ CHECKS: Final = (
     _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
     _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
     _rules(
-        lambda policy: chain(fields.rejected_keys(policy), fields.incomplete_objects(policy)),
+        lambda policy: chain(
+            fields.rejected_keys(policy),
+            fields.incomplete_objects(policy),
+            patches.moved_objects(policy),
+        ),
         KV327='healthCheckNodePort: "30000"',
     ),
     _files(

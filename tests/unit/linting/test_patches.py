@@ -5,6 +5,7 @@ from kyvsim.linting.patches import (
     indexes_of_other_lists,
     misread_paths,
     mistyped_patches,
+    moved_objects,
     names_without_anchor,
     unknown_directives,
     unreadable_json,
@@ -256,3 +257,35 @@ def test_label_values_in_json_patches(remarks, path, value, found):
 def test_the_place_after_the_last_element(remarks, operation, found):
     rule = {"mutate": {"patchesJson6902": f"- {{op: {operation}, path: /spec/a/-, value: b}}"}}
     assert len(remarks(misread_paths, rule)) == found
+
+
+def moving(kind="Pod", targets=None, namespaces=(), **metadata):
+    mutate = {"patchStrategicMerge": {"metadata": metadata}}
+    match = {"any": [{"resources": {"kinds": [kind], "namespaces": [*namespaces]}}]}
+    return {"match": match, "mutate": mutate if targets is None else {**mutate, "targets": targets}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (moving(namespace="apps"), True),
+        (
+            {
+                **moving(),
+                "mutate": {
+                    "patchesJson6902": "- {op: add, path: /metadata/namespace, value: apps}"
+                },
+            },
+            True,
+        ),
+        (moving(labels={"namespace": "apps"}), False),
+        (moving(**{"+(namespace)": "apps"}), False),
+        (moving(**{"(namespace)": "apps"}), False),
+        (moving(namespace="{{ request.namespace }}"), False),
+        (moving(namespace="apps", namespaces=["apps"]), False),
+        (moving("Namespace", namespace="apps"), False),
+        (moving(namespace="apps", targets=[{"apiVersion": "v1", "kind": "Pod"}]), False),
+    ],
+)
+def test_the_namespace_of_a_request_stays(remarks, rule, found):
+    assert [code for code, *_ in remarks(moved_objects, rule)] == ["KV327"] * found
