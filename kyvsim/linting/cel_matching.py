@@ -206,6 +206,12 @@ def _rules_without_requests(
     policy: CelPolicy, rules: Iterable[ResourceRule]
 ) -> Iterator[Diagnostic]:
     for rule in rules:
+        if not rule.operations and _needs_operations(policy):
+            text = (
+                "no request matches: a rule without `operations` is for none of them (write "
+                "`operations: [CREATE, UPDATE]`)"
+            )
+            yield policy.warn("KV270", text, rule.path)
         for index, name in enumerate(rule.resource_names):
             if "*" in name or "?" in name:
                 text = f"no object has the name `{name}`: `resourceNames` has no wildcards"
@@ -230,6 +236,17 @@ def _rules_without_requests(
                 f"{listed({one.kind for one in kinds})} is `{other}`"
             )
             yield policy.warn("KV270", text, (*rule.path, "scope"))
+
+
+def _needs_operations(policy: CelPolicy) -> bool:
+    """Return whether a policy is only evaluated for requests, whose operation is compared.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/webhook/predicates/rules
+    """
+    evaluation = policy.spec.evaluation
+    others = {"DeletingPolicy", "GeneratingPolicy"}
+    is_of_requests = policy.kind not in others and not evaluation.mutate_existing
+    return is_of_requests and evaluation.mode == "Kubernetes"
 
 
 _SCOPES: Mapping[str, bool] = {"Namespaced": True, "Cluster": False}

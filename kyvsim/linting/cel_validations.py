@@ -465,8 +465,8 @@ def absent_objects(policy: CelPolicy) -> Iterator[Diagnostic]:
     upstream: pkg/cel/policies/vpol/engine/engine.go
     """
     if policy.kind in VALIDATING:
-        rules = policy.spec.resource_rules
-        operations = {name for rule in rules for name in rule.operations or ("*",)}
+        # A rule without operations matches no request.
+        operations = {name for rule in policy.spec.resource_rules for name in rule.operations}
         yield from _fields_of_absent(policy, operations, "policy")
 
 

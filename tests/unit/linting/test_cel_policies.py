@@ -487,6 +487,25 @@ def test_policies_that_are_disabled(written, kind, spec, found):
 
 
 @pytest.mark.parametrize(
+    ("kind", "spec", "found"),
+    [
+        ("ValidatingPolicy", {}, ["KV270"]),
+        ("MutatingPolicy", {}, ["KV270"]),
+        ("MutatingPolicy", {"evaluation": {"mutateExisting": {"enabled": True}}}, []),
+    ],
+)
+def test_rules_without_operations(written, kind, spec, found):
+    rule = {**PODS_CONTAINERS, "resources": ["configmaps"]}
+    del rule["operations"]
+    body = {"validations": [{"expression": "has(object.data)", "message": "No."}]}
+    if kind == "MutatingPolicy":
+        text = "[JSONPatch{op: 'add', path: '/immutable', value: true}]"
+        body = {"mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}]}
+    whole = {"matchConstraints": {"resourceRules": [rule]}, **body, **spec}
+    assert [code for code, _ in written(kind, whole)] == found
+
+
+@pytest.mark.parametrize(
     ("scope", "resources", "found"),
     [
         ("Cluster", ["configmaps"], ["KV270"]),
