@@ -269,6 +269,10 @@ _BY_LINE = (
     (r"\{\{", "CEL has no `{{ }}`: write names without braces, such as `object.metadata.name`"),
     (r"\?\?", "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"),
     (r"\.List\([^)]*\)\.(?:all|exists|filter|map)\(", "the objects are in `.items`"),
+    (
+        r"^//.*[({=&|]",
+        "`//` hides the rest of its line: write `|` in YAML, as `>` joins all lines",
+    ),
     (r"\bnot\s", "CEL has `!` instead of `not`"),
 )
 """Patterns of lines with syntax errors, with remedies."""

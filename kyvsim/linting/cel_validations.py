@@ -32,6 +32,7 @@ from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import OPERATIONS
+from kyvsim.model.source import place_in_text
 
 _READ_NAMES = frozenset({"object", "oldObject", "request", "variables"})
 """Expressions that read one of these, which are never rebound, are not constant."""
@@ -89,6 +90,45 @@ def unreached_validations(policy: CelPolicy) -> Iterator[Diagnostic]:
             )
             yield policy.warn("KV241", text, following.path)
             return
+
+
+_COMMENT = re.compile(
+    r"""'''.*?'''|\"{3}.*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|(?P<comment>//[^\n]*)""",
+    re.DOTALL,
+)
+"""Texts, in which `//` is no comment, and comments."""
+_CODE = re.compile(r"&&|\|\||[=!<>]=|[}\])]$|\b(?:object|oldObject|request|variables)\.")
+
+
+def swallowed_lines(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV241: a part of an expression that a comment hides, since YAML joins lines.
+
+    upstream: https://github.com/google/cel-spec, doc/langdef.md: a comment ends with its line
+    """
+    for one in policy.expressions:
+        for found in _COMMENT.finditer(one.text) if "//" in one.text else ():
+            if comment := found["comment"]:
+                hidden = _after_first_line(comment, found.start(), one, policy)
+                if hidden and _CODE.search(hidden):
+                    text = (
+                        f"`{hidden}` is a part of the comment before it: YAML joins these lines, "
+                        "so write `|` instead of `>`"
+                    )
+                    yield policy.warn("KV241", text, one.path)
+
+
+def _after_first_line(comment: str, start: int, one: ParsedExpression, policy: CelPolicy) -> str:
+    """Return what a comment has on later lines of the file, except comments of their own."""
+    words = [*re.finditer(r"\S+", comment)]
+    places = [
+        place_in_text(policy.policy.document, one.path, one.text, start + word.start()).line
+        for word in words
+    ]
+    lines = [
+        " ".join(word[0] for word, place in zip(words, places, strict=True) if place == line)
+        for line in sorted({*places} - {places[0]})
+    ]
+    return " ".join(line for line in lines if not line.startswith("//"))
 
 
 def unshown_messages(policy: CelPolicy) -> Iterator[Diagnostic]:

@@ -113,6 +113,9 @@ CHECKS: Final = (
         KV247="expression: oldObject == null || object.spec.type == oldObject.spec.type",
     ),
     _cel(cel_validations.unreached_validations, KV241="expression: object.metadata.name != 'web'"),
+    _expressions(
+        cel_validations.swallowed_lines, KV241="expression: object.metadata.name != 'web'"
+    ),
     _cel(cel_validations.unshown_messages, KV249="message: A Service needs a team."),
     _cel(
         cel_matching.controllers_left_out,

@@ -47,6 +47,7 @@ from kyvsim.policy.tree import NamedExpression
         ("object.a == `b`", "single or double quotes"),
         ("object.a == \u2018b\u2019", "single or double quotes"),
         ("object.a == 'b';", "an expression has one value"),
+        ("// a test of (a) object.a == 'b'", "hides the rest of its line"),
         ("object.a == 'b' # c", "begins with `//`"),
         ("$object.a == 'b'", "names have no `$` or `@`"),
         ("let a = 1", "in `spec.variables`"),

@@ -620,3 +620,35 @@ def test_versions_that_no_request_has(told, groups, versions, resources, found):
     rule = {**PODS, "apiGroups": groups, "apiVersions": versions, "resources": resources}
     told = codes(told("has(object.spec)", rules=[rule]))
     assert [one for one in told if one == "KV315"] == found
+
+
+JOINED = """
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}
+  validations:
+  - message: No.
+    expression: STYLE
+      has(object.data) // it needs data,
+      REST
+"""
+
+
+@pytest.mark.parametrize(
+    ("style", "rest", "found"),
+    [
+        (">-", "&& object.metadata.name != 'a'", ["KV241"]),
+        ("|-", "&& object.metadata.name != 'a'", []),
+        (">-", "which others read", []),
+        (">-", "// as object.metadata", []),
+        (">-", "// and\n      || object.metadata.name == '//'", ["KV241"]),
+    ],
+)
+def test_lines_that_yaml_joins_to_a_comment(tmp_path, style, rest, found):
+    file = tmp_path / "p.yaml"
+    file.write_text(JOINED.replace("STYLE", style).replace("REST", rest))
+    assert [one.code for one in lint([str(file)]).diagnostics] == found
