@@ -270,7 +270,7 @@ _BY_LINE = (
     (r"\?\?", "CEL has `?` and `:` for a choice, and `.orValue()` for a default, but no `??`"),
     (r"\.List\([^)]*\)\.(?:all|exists|filter|map)\(", "the objects are in `.items`"),
     (
-        r"^//.*[({=&|]",
+        r"^(?:\| )?//.*[({=&|]",
         "`//` hides the rest of its line: write `|` in YAML, as `>` joins all lines",
     ),
     (r"\bnot\s", "CEL has `!` instead of `not`"),
