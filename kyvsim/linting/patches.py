@@ -270,23 +270,29 @@ def indexes_of_other_lists(policy: Policy) -> Iterator[Diagnostic]:
             for _, path in patch_operations(patch.text) if around else ():
                 for name, level in _INDEXED.findall(path):
                     at = int(level) if level else len(around) - 1
-                    over = around[at].list.strip() if at < len(around) else ""
-                    problem = _index_problem(name, over)
+                    over = [one.list.strip() for one in around]
+                    problem = _index_problem(name, over, at)
                     if problem:
                         yield _at_text(policy, patch, path, "KV357", problem)
 
 
-def _index_problem(name: str, over: str) -> str:
-    """Return why an index of elements is not one of a list, or ""."""
-    if _OTHER_ELEMENTS.search(over):
+def _index_problem(name: str, over: Sequence[str], at: int) -> str:
+    """Return why the index of the loop `at`, of loops over some lists, is not one of a list."""
+    if at >= len(over):
+        return ""
+    if _OTHER_ELEMENTS.search(over[at]):
         return (
-            f"`{over}` has other indexes than `{name}`: loop over the whole list, and filter its "
-            "elements with `preconditions`"
+            f"`{over[at]}` has other indexes than `{name}`: loop over the whole list, and filter "
+            "its elements with `preconditions`"
         )
-    plain = _PLAIN_LIST.fullmatch(over)
-    if plain and plain[1] != name:
-        return f"the index is that of an element of `{plain[1]}`, and not of `{name}`"
-    return ""
+    lists = [plain and plain[1] for plain in map(_PLAIN_LIST.fullmatch, over)]
+    if lists[at] in {None, name}:
+        return ""
+    text = f"the index is that of an element of `{lists[at]}`, and not of `{name}`"
+    if name in lists:
+        meant = f"`{{{{elementIndex{lists.index(name)}}}}}`"
+        return f"{text}: write {meant} for that (loops are numbered from the outermost one, 0)"
+    return text
 
 
 _ELEMENT = re.compile(r"(.*)/(\d+)")

@@ -139,7 +139,7 @@ def loops_without_element(policy: Policy) -> Iterator[Diagnostic]:
             if not any("element" in text for text in inside):
                 text = (
                     "the conditions do not use `element`, so they are the same for each element of "
-                    f"`{loop.list}`"
+                    f"`{loop.list}`: write `element.…` for its fields"
                 )
                 yield warn(policy.document, "KV358", text, (*loop.path, "list"))
 

@@ -201,6 +201,23 @@ def test_the_index_of_another_list(remarks, over, path, found):
     assert [code for code, *_ in remarks(indexes_of_other_lists, rule)] == ["KV357"] * found
 
 
+def test_the_index_of_the_inner_loop_for_the_outer_one(remarks):
+    def found(path):
+        patch = f"- {{op: replace, path: '{path}', value: a}}\n"
+        inner = {"list": "element.env || `[]`", "patchesJson6902": patch}
+        outer = {"list": "request.object.spec.containers", "foreach": [inner]}
+        return remarks(indexes_of_other_lists, {"mutate": {"foreach": [outer]}})
+
+    index = "{{elementIndex}}"
+    ((code, _, text),) = found(f"/spec/containers/{index}/env/{index}/value")
+    assert code == "KV357"
+    assert "write `{{elementIndex0}}`" in text
+    ((*_, text),) = found(f"/spec/containers/{{{{elementIndex0}}}}/volumeMounts/{index}/name")
+    assert "write" not in text
+    assert not found(f"/spec/containers/{{{{elementIndex0}}}}/env/{index}/value")
+    assert not found(f"/spec/containers/{{{{elementIndex2}}}}/env/{index}/value")
+
+
 @pytest.mark.parametrize(
     ("path", "value", "more", "found"),
     [
