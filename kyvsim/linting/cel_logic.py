@@ -15,6 +15,7 @@ from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
 from kyvsim.linting.patterns import needless_escape
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.request import OPERATIONS
 
 _NEGATED: Mapping[str, str] = {
     "_==_": "_!=_",
@@ -285,29 +286,39 @@ def unlike_default(operand: Node, given: Node) -> str:
     return f"`{written(operand)}` has a default of another type than `{written(given)}`"
 
 
+_OPERATION = Atom(Select(0, 0, Ident(0, 0, "request"), "operation"), "@in", OPERATIONS)
+
+
 def _exclusive_conditions(policy: CelPolicy) -> Iterator[Diagnostic]:
     rules = policy.spec.resource_rules
     operations = {name for rule in rules for name in rule.operations or ("*",)}
-    atoms: list[Atom] = []
+    matched: list[Atom] = []
     if operations and "*" not in operations and policy.kind != "DeletingPolicy":
-        request = Select(0, 0, Ident(0, 0, "request"), "operation")
-        atoms.append(Atom(request, "@in", tuple(sorted(operations))))
+        matched.append(_OPERATION._replace(values=tuple(sorted(operations))))
+    atoms = [*matched]
     for one in policy.expressions:
         if one.list_name not in {"matchConditions", "conditions"} or one.path[-1] != "expression":
             continue
         own = [*demands(one.root)]
         operand = "" if _contradiction(own) else _contradiction([*atoms, *own])
         if operand:
+            if operand == "request.operation" and _contradiction([_OPERATION, *own]):
+                return  # reported with the value that is no operation
             what = "the conditions before it" if len(atoms) > 1 else "what comes before it"
             if operand == "request.operation":
                 what = "the matched operations and the conditions before it"
             is_exception = policy.policy.document.data.get("kind") == "PolicyException"
+            effect = f"so the {'exception' if is_exception else 'policy'} does nothing"
             text = (
                 f"the condition `{one.text.strip()}` is never true together with {what}, which "
-                f"also test `{operand}`, so the {'exception' if is_exception else 'policy'} does "
-                "nothing: all conditions must be true (write alternatives in one condition, with "
-                "`||` or `in`)"
+                f"also test `{operand}`, {effect}: all conditions must be true (write alternatives "
+                "in one condition, with `||` or `in`)"
             )
+            if operand == "request.operation" and _contradiction([*matched, *own]):
+                text = (
+                    f"the condition `{one.text.strip()}` is not true for any of the matched "
+                    f"operations, {effect}: match other `operations`, or write another condition"
+                )
             yield policy.warn("KV240", text, one.path)
             return
         atoms += own

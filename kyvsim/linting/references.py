@@ -624,7 +624,8 @@ def unused_cel_exceptions(
             if ref.kind in own:
                 continue
             text = f"the exception is for the {ref.kind} `{ref.name}`, which was not passed"
-            text = f"{text}: `{ref.name}` is a {own[0]}" if own else _with(text, "passed", kinds)
+            known = f"{text}: write the kind of `{ref.name}`, {own[0]}" if own else ""
+            text = known or _with(text, "passed", kinds)
             field = "kind" if own else "name"
             yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
 

@@ -102,6 +102,24 @@ def test_tests_that_can_hold(codes, expression):
     assert codes(expression) == []
 
 
+def test_a_condition_for_other_operations_than_the_matched_ones(written):
+    def reported(*texts):
+        rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
+        spec = {
+            "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE", "UPDATE"]}]},
+            "matchConditions": [
+                {"name": f"c{i}", "expression": text} for i, text in enumerate(texts)
+            ],
+            "validations": [{"expression": f"{NAME} != 'a'", "message": "No."}],
+        }
+        return [text for code, text in written("ValidatingPolicy", spec) if code == "KV240"]
+
+    (text,) = reported("request.operation == 'DELETE'")
+    assert "is not true for any of the matched operations" in text
+    (text,) = reported("request.operation == 'CREATE'", "request.operation == 'UPDATE'")
+    assert "is never true together with the matched operations and the conditions before" in text
+
+
 def test_conditions_that_exclude_each_other(codes):
     def conditions(*texts):
         named = [{"name": f"c{i}", "expression": text} for i, text in enumerate(texts)]
@@ -109,6 +127,7 @@ def test_conditions_that_exclude_each_other(codes):
 
     assert conditions("request.namespace == 'a'", "request.namespace == 'b'") == ["KV240"]
     assert conditions("request.operation == 'DELETE'") == ["KV240"]
+    assert conditions("request.operation == 'Delete'") == ["KV240"]
     assert conditions("request.operation == 'CREATE'") == []
     assert conditions("request.namespace != 'a'", "request.namespace == 'b'") == []
 

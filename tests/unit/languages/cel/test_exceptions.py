@@ -163,7 +163,10 @@ def test_exceptions_may_stand_among_others(run, where):
 
 IDLE = {
     "another policy": (exception(policy="q"), "which was not passed (passed: `p`)"),
-    "another kind": (exception(kind="MutatingPolicy"), "which was not passed: `p` is a Validating"),
+    "another kind": (
+        exception(kind="MutatingPolicy"),
+        "which was not passed: write the kind of `p`, ValidatingPolicy",
+    ),
     "no policy": (
         exception().replace("[{name: p, kind: ValidatingPolicy}]", "[]"),
         "the exception lists no policy",
