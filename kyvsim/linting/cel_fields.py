@@ -1,5 +1,6 @@
 """Checks of the fields that CEL expressions read: optional, misspelled, of another type."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
@@ -159,9 +160,50 @@ def field_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
             *(_misspelt({path for _, path in (*reads, *tested)}, own) if own else ()),
             *(("KV323", text) for text in _missing_elements(policy, one)),
             *(("KV323", text) for text in _missing_in_message(policy, one)),
+            *(("KV325", text) for text in _escaped(policy, one)),
         ]
         for code, text in dict.fromkeys(found):
             yield policy.warn(code, text, one.path)
+
+
+_ESCAPES: Mapping[str, str] = {
+    "__dash__": "-",
+    "__dot__": ".",
+    "__slash__": "/",
+    "__underscores__": "__",
+    **{f"__{word}__": word for word in ("if", "import", "namespace", "package", "return")},
+}
+"""How rules of CustomResourceDefinitions write names that are no identifiers of CEL.
+
+upstream: k8s.io/apiserver pkg/cel/escaping.go
+"""
+_ESCAPED = re.compile("|".join(_ESCAPES))
+_OWN_NAMES = frozenset({"Object", "attestations", "attestors", "images", "variables"})
+
+
+def _escaped(policy: CelPolicy, one: ParsedExpression) -> Iterator[str]:
+    """KV325: a name as rules of CustomResourceDefinitions write it.
+
+    upstream: pkg/cel/policies/vpol/compiler/compiler.go, in which objects are maps without types
+    """
+    if not _ESCAPED.search(one.text) or policy.kind.endswith("AdmissionPolicy"):
+        return
+    for node in one.nodes():
+        if not isinstance(node, Select) or not _ESCAPED.search(node.field):
+            continue
+        root = node.operand
+        while isinstance(root, Select):
+            root = root.operand
+        if isinstance(root, Ident) and root.name in _OWN_NAMES:
+            continue
+        meant = _ESCAPED.sub(lambda found: _ESCAPES[found[0]], node.field)
+        owner = written(node.operand)
+        if meant.isidentifier():
+            instead = f"has({owner}.{meant})" if node.test else f"{owner}.{meant}"
+        else:
+            instead = f"'{meant}' in {owner}" if node.test else f"{owner}['{meant}']"
+        problem = f"`{node.field}` is not read as `{meant}` here, so no object has it"
+        yield f"{problem}: write `{instead}`"
 
 
 _COUNTING = frozenset({"size", "contains", "matches", "indexOf", "startsWith", "endsWith"})

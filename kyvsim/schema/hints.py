@@ -14,6 +14,8 @@ _AROUND = (
     *("configData", "config"),
 )
 """Fields in which a field is looked for that is not where it is written."""
+_OF_DATA = frozenset({"binaryData", "stringData"})
+"""Fields that only ConfigMaps and Secrets have."""
 
 
 def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) -> str:
@@ -42,6 +44,10 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
             for field in _AROUND
             if field in fields and path.count(".") < len(_AROUND)
         ]
+    maps = [one.mapping.fields.keys() for one in types if one.mapping is not None]
+    has_data = bool(maps) and not any(map(_OF_DATA.isdisjoint, maps))
+    if has_data and not near and name not in {"spec", "status"}:
+        return ": the keys of a ConfigMap or Secret are in `data`"
     return near
 
 

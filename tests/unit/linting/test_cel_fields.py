@@ -304,3 +304,30 @@ def test_the_advice_about_fields_of_elements_is_an_expression(written):
     ]
     assert "of an element `e`, test `has(e.securityContext)`" in message
     assert "`e.?securityContext.orValue(…)`" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (
+            "has(object.metadata.annotations.node__dash__pool)",
+            "write `'node-pool' in object.metadata.annotations`",
+        ),
+        (
+            "object.spec.nodeSelector.example__dot__com__slash__a == 'b'",
+            "write `object.spec.nodeSelector['example.com/a']`",
+        ),
+        ("object.metadata.__namespace__ == 'b'", "write `object.metadata.namespace`"),
+        ("has(object.metadata.__namespace__)", "write `has(object.metadata.namespace)`"),
+        ("object.spec.containers.all(c, c.env__dash__from == '')", "write `c['env-from']`"),
+        ("object.metadata.name == 'node__dash__pool'", ""),
+        ("object.spec.__dash == 'a'", ""),
+    ],
+)
+def test_escaped_names(written, text, advice):
+    def found(kind):
+        reported = written(kind, validated(text))
+        return [text for code, text in reported if code == "KV325" and "is not read as" in text]
+
+    assert [advice in one for one in found("ValidatingPolicy")] == [True] * bool(advice)
+    assert not found("ValidatingAdmissionPolicy")

@@ -178,6 +178,10 @@ REGISTRY = entry("imageRegistry", reference="{{ request.object.spec.containers[0
         ("found.config.User", "KV328: `configData`", REGISTRY),
         ("found.User", "KV328: it is in `configData.config.User`", REGISTRY),
         ("found.configData.config.User", "", REGISTRY),
+        ("parse_json(found.allowed)", "KV328: are in `data`", CONFIG_MAP),
+        ("parse_json(found.data.allowed)", "", CONFIG_MAP),
+        ("parse_json(found.spec)", "", CONFIG_MAP),
+        ("request.object.token", "KV328: are in `data`", SECRET),
         ("found.manifest.layers[].size", "", REGISTRY),
         (
             "found.items[0].spec",
