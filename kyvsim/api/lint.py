@@ -33,7 +33,7 @@ from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest, missing_files
-from kyvsim.load.values import load_values
+from kyvsim.load.values import load_userinfo, load_values
 from kyvsim.model.diagnostic import (
     Diagnostic,
     Edit,
@@ -298,6 +298,7 @@ def _findings(
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
     suites = tuple(document for document in documents if is_test_manifest(document.data))
     every = documents if suites else ()
+    of_tests = tuple(problem for one in documents for problem in _problems_of_tests(one))
     manifests = tuple(filter(_is_manifest, documents))
     unread = tuple(source for source in read if isinstance(source, Diagnostic))
     definitions, problems = defined
@@ -314,7 +315,7 @@ def _findings(
     system = own_system(release=release)
     options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
-    diagnostics: list[Diagnostic] = [*reported]
+    diagnostics: list[Diagnostic] = [*reported, *of_tests]
     loaded = [(one, *load_policies([one], READERS)) for one in documents]
     policies = tuple(policy for _, own, _ in loaded for policy in own)
     shown = [one for one in loaded if is_reported(one[0].file)]
@@ -323,8 +324,8 @@ def _findings(
     ):
         diagnostics += found
     tested = [load_test_manifest(one) for one in suites]
-    diagnostics += (problem for _, problems in tested for problem in problems)
-    diagnostics += (one for test, _ in tested if test for one in missing_files(test))
+    for test, problems in tested:
+        diagnostics += (*problems, *(missing_files(test) if test else ()))
     known = tuple(document for document in documents if has_known_shape(document))
     bindings, unfit = load_bindings(documents, read_binding)
     diagnostics += unfit
@@ -403,6 +404,15 @@ def _is_manifest(document: Document) -> bool:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     is_known = is_builtin(split_api_version(api_version)[0], kind) and metadata(document.data)
     return bool(is_known) and kind not in native_kinds() and not advice_for(document)
+
+
+def _problems_of_tests(document: Document) -> tuple[Diagnostic, ...]:
+    """Return the errors of a file with values or a user, without which `test` reads no test."""
+    if not text_field(document.data, "apiVersion").startswith("cli.kyverno.io/"):
+        return ()
+    loaders = {"Values": load_values, "UserInfo": load_userinfo}
+    load = loaders.get(text_field(document.data, "kind"))
+    return load(document)[1] if load else ()
 
 
 def _refused(manifests: Iterable[Document], known: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.objects import KubernetesObject, object_key
+from kyvsim.kubernetes.objects import KubernetesObject, contains_text, object_key
 from kyvsim.linting.references import unused_values
-from kyvsim.model.diagnostic import Diagnostic, likely
+from kyvsim.model.diagnostic import Diagnostic, likely, listed
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.suite import Manifest
 from kyvsim.model.values import Values
@@ -42,8 +42,10 @@ def row_problems(tests: Iterable[TestInputs]) -> Iterator[Diagnostic]:
 def values_of_tests(
     tests: Iterable[TestInputs], derive: Callable[[Policy], Iterable[Rule]]
 ) -> Iterator[Diagnostic]:
-    """KV073: values in the file of a test for a missing policy, rule or resource."""
-    for test in tests:
+    """KV073: values in the file of a test for a missing policy, rule, resource or namespace."""
+    given = tuple(tests)
+    yield from _labels_of_namespaces(given)
+    for test in given:
         if test.policies and test.resources and test.values:
             rules = {
                 one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
@@ -51,6 +53,40 @@ def values_of_tests(
             }
             names = frozenset(object_key(one).name for one in test.resources)
             yield from unused_values(test.values, rules, names)
+
+
+def _labels_of_namespaces(tests: Sequence[TestInputs]) -> Iterator[Diagnostic]:
+    """Yield the namespaces with labels if no resource is in one of them, but policies read labels.
+
+    Several tests may have the same file of values.
+    """
+    files = {
+        one.values.document.file: one.values.document
+        for one in tests
+        if one.values and one.values.document
+    }
+    for file, document in files.items():
+        users = [one for one in tests if _file_of_values(one) == file]
+        policies = [one.document.data for test in users for one in test.policies]
+        keys = [object_key(one) for test in users for one in test.resources]
+        used = {name for key in keys for name in (key.namespace or "default", key.name)}
+        entries = document.data.get("namespaceSelector") or ()
+        is_read = all(one.policies and one.resources for one in users) and contains_text(
+            policies, "namespaceSelector", "namespaceObject"
+        )
+        if not is_read or not used.isdisjoint(one["name"] for one in entries):
+            continue
+        namespaces = sorted({key.namespace or "default" for key in keys})
+        for index, entry in enumerate(entries):
+            text = (
+                f"the labels are for the namespace `{entry['name']}`, in which the test has no "
+                f"resource: its resources are in {listed(namespaces)}"
+            )
+            yield warn(document, "KV073", text, ("namespaceSelector", index, "name"))
+
+
+def _file_of_values(test: TestInputs) -> str:
+    return test.values.document.file if test.values and test.values.document else ""
 
 
 def _contradicting_rows(manifest: Manifest) -> Iterator[Diagnostic]:

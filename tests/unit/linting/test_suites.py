@@ -30,7 +30,14 @@ VALUES = {
 def found(tmp_path):
     """Return code and message of each diagnostic of a test with some rows."""
 
-    def report(*rows, names=("a", "b"), resources=("resources.yaml",), policy=POLICY, **fields):
+    def report(
+        *rows,
+        names=("a", "b"),
+        resources=("resources.yaml",),
+        policy=POLICY,
+        values=VALUES,
+        **fields,
+    ):
         objects = [
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"}}
             for name in names
@@ -49,7 +56,7 @@ def found(tmp_path):
         }
         (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
         (tmp_path / "resources.yaml").write_text(yaml.safe_dump_all(objects))
-        (tmp_path / "values.yaml").write_text(yaml.safe_dump(VALUES))
+        (tmp_path / "values.yaml").write_text(yaml.safe_dump(values))
         (tmp_path / "kyverno-test.yaml").write_text(yaml.safe_dump(test))
         told = lint([str(tmp_path)]).diagnostics
         return [(one.code, one.message) for one in told]
@@ -100,6 +107,55 @@ def test_rows_that_contradict_each_other(found):
 
 def test_values_for_missing_rules(found):
     assert [code for code, _ in found(("a", "pass"), variables="values.yaml")] == ["KV073"]
+
+
+READS_LABELS = {
+    **POLICY,
+    "spec": {
+        "rules": [
+            {
+                **POLICY["spec"]["rules"][0],
+                "match": {
+                    "any": [{"resources": {"kinds": ["Pod"], "namespaceSelector": {}}}],
+                },
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "namespaces", "number"),
+    [
+        (READS_LABELS, ["shops"], 1),
+        (READS_LABELS, ["shops", "other"], 2),
+        (READS_LABELS, ["shop", "other"], 0),
+        (READS_LABELS, [], 0),
+        (POLICY, ["shops"], 0),
+    ],
+)
+def test_labels_of_namespaces_without_resources(found, policy, namespaces, number):
+    entries = [{"name": name, "labels": {"a": "b"}} for name in namespaces]
+    values = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Values"}
+    given = found(
+        ("a", "pass"),
+        policy=policy,
+        values={**values, "namespaceSelector": entries},
+        variables="values.yaml",
+    )
+    reported = [text for code, text in given if code == "KV073"]
+    assert len(reported) == number
+    assert all("its resources are in `shop`" in text for text in reported)
+
+
+def test_files_of_tests_that_are_not_valid(found, tmp_path):
+    head = {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "UserInfo"}
+    (tmp_path / "user.yaml").write_text(yaml.safe_dump({**head, "username": "ann"}))
+    reported = [text for code, text in found(values={**VALUES, "value": 1}) if code == "KV012"]
+    assert reported == [
+        "unknown field `username`: it is a field of `userInfo`",
+        "unknown field `value`",
+    ]
 
 
 def test_files_that_are_missing(found):
