@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
@@ -216,15 +216,24 @@ def list_hint(operator: Operator) -> str:
     return f" (write `{instead}` for a list)" if instead else ""
 
 
+SEVERAL_NAMES: Final = re.compile(r"\s*[\w./:*?@-]+(?:\s*[,\n]\s*[\w./:*?@-]+)+[\s,]*")
+"""Several names in one string, without the signs of other texts such as `CN=a,O=b`."""
+
+
 def _one_string(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
     """Yield that a name, which has no commas, is compared with several in one string."""
-    is_name = isinstance(key, str) and "{{" in key and _is_string(key)
+    is_open_key = isinstance(key, str) and "{{" in key
+    is_name = is_open_key and _is_string(key)
     is_label = isinstance(key, str) and _OF_LABELS.fullmatch(_expression(key)) is not None
     text = value if isinstance(value, str) else ""
-    for sign, what in (("|", "`|`"), (",", "commas")):
-        if sign in text and (is_name or (is_label and sign == "|")):
+    are_names = "In" in operator.name and SEVERAL_NAMES.fullmatch(text) is not None
+    is_several = is_open_key and are_names and not _FREE.search(str(key))
+    for sign, what in (("|", "`|`"), (",", "commas"), ("\n", "several lines")):
+        is_one = is_label if sign == "|" else is_several
+        if sign in text and (is_one or (is_name and sign != "\n")):
             parts = [one.strip() for one in text.split(sign)]
-            found = {operator.holds(one, value) for one in ("", "x", *parts)}
+            lists = [[one] for one in parts] if is_several else []
+            found = {operator.holds(one, value) for one in ("", "x", *parts, *lists)}
             if len(found) == 1:
                 instead = _INSTEAD.get(operator.name)
                 how = f"write a list{f', with `{instead}`' if instead else ''}"

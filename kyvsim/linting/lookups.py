@@ -30,6 +30,7 @@ from kyvsim.kubernetes.wildcard import covers, has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import is_open
 from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
+from kyvsim.linting.expressions import SEVERAL_NAMES
 from kyvsim.linting.queries import trees
 from kyvsim.linting.requests import expressions_in
 from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
@@ -343,8 +344,6 @@ def _reference_of(policy: Policy, path: Path, call: Call) -> Iterator[_Reference
 
 
 _SETS = frozenset({"In", "AnyIn", "AllIn", "NotIn", "AnyNotIn", "AllNotIn"})
-_SEVERAL = re.compile(r"\s*[\w./:*?@-]+(?:\s*[,\n]\s*[\w./:*?@-]+)+[\s,]*")
-"""Several names in one string, without the signs of other texts such as `CN=a,O=b`."""
 
 
 def texts_for_lists(
@@ -360,7 +359,7 @@ def texts_for_lists(
         if key.kind != "ConfigMap" or not isinstance(data, dict):
             continue
         for name, text in data.items():
-            if isinstance(text, str) and _SEVERAL.fullmatch(text):
+            if isinstance(text, str) and SEVERAL_NAMES.fullmatch(text):
                 texts[key.namespace or "default", key.name, name] = document, text
     for policy in policies if texts else ():
         for rule in policy.rules:

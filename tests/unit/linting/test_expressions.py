@@ -542,3 +542,24 @@ def test_items_that_are_values(remarks, rule):
 def test_several_values_in_one_string(remarks, key, value, found):
     rule = compares(key, "Equals", value)
     assert [code for code, _, _ in remarks(constant_conditions, rule)] == found
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "found"),
+    [
+        ("request.object.spec.storageClassName", "AnyNotIn", "gp3, io2", ["KV222"]),
+        ("request.object.spec.accessModes", "AnyIn", "ReadWriteMany,ReadOnlyMany", ["KV222"]),
+        ("request.object.spec.containers[].image", "AllNotIn", "a.com/a,b.com/b", ["KV222"]),
+        ("request.object.spec.type || ''", "In", "NodePort\nLoadBalancer\n", ["KV222"]),
+        ("request.object.spec.type", "AnyIn", "NodePort\n", []),
+        ("request.object.spec.type", "AnyIn", '["NodePort", "LoadBalancer"]', []),
+        ("request.object.spec.replicas", "AnyIn", "1-3", []),
+        ("request.object.metadata.annotations.hosts", "AnyIn", "a.com,b.com", []),
+        ("request.object.spec.subject", "AnyIn", "CN=a,O=b", []),
+        ("request.object.spec.type", "AnyIn", "{{ allowed }},b", []),
+    ],
+)
+def test_several_names_for_an_operator_of_lists(remarks, key, operator, value, found):
+    condition = {"key": f"{{{{ {key} }}}}", "operator": operator, "value": value}
+    rule = {"validate": {"deny": {"conditions": {"any": [condition]}}}}
+    assert [code for code, *_ in remarks(constant_conditions, rule)] == found
