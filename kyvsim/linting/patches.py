@@ -30,11 +30,12 @@ from kyvsim.linting.fields import (
     unknown_parts,
 )
 from kyvsim.linting.matching import cluster_kinds
-from kyvsim.linting.traversal import texts_of
+from kyvsim.linting.traversal import texts_of, texts_of_preconditions
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import place_in_text
 from kyvsim.patch.json_patch import OPERATIONS
+from kyvsim.policy.anchors import ADDITION
 from kyvsim.policy.read import read_pattern
 from kyvsim.policy.rule import ForEachMutation, JsonPatch
 from kyvsim.policy.tree import PatternEntry, PatternLeaf, PatternList, PatternMap, PatternNode
@@ -459,3 +460,33 @@ def names_without_anchor(policy: Policy) -> Iterator[Diagnostic]:
                     changes = (change(policy.document, ChangeKind.KEY, entry.path, "(name)"),)
                     fix = Fix("use `(name)`", changes)
                     yield warn(policy.document, "KV331", text, entry.path, fix=fix)
+
+
+def added_maps(policy: Policy) -> Iterator[Diagnostic]:
+    """KV367: labels or annotations that a merge only adds to objects that have none at all.
+
+    upstream: pkg/engine/mutate/patch/strategicPreprocessing.go `handleAddIfNotPresentAnchor`
+    """
+    for rule in policy.rules:
+        for pattern in patches(rule.tree):
+            for entry in walk(pattern.root) if ADDITION in pattern.root.anchors else ():
+                if not isinstance(entry, PatternEntry) or entry.anchor != ADDITION:
+                    continue
+                value, name = entry.value, entry.key
+                is_of_metadata = name in {"labels", "annotations"} and entry.path[-2] == "metadata"
+                if not is_of_metadata or not isinstance(value, PatternMap) or not value.entries:
+                    continue
+                if any(f"metadata.{name}" in one for one in texts_of_preconditions(rule)):
+                    continue  # objects without any may be meant
+                first = value.entries[0].key
+                text = (
+                    f"nothing is added to an object that has any {name}: the anchor is about the "
+                    f"whole map (write `{name}:`, and `+({first}):` below it)"
+                )
+                keys = {entry.path: name}
+                keys |= {one.path: f"+({one.key})" for one in value.entries if one.anchor is None}
+                changes = [
+                    change(policy.document, ChangeKind.KEY, path, key) for path, key in keys.items()
+                ]
+                fix = Fix("use the anchor for each key", tuple(changes))
+                yield warn(policy.document, "KV367", text, entry.path, fix=fix)

@@ -439,6 +439,7 @@ CHECKS: Final = (
         KV326='op: "set"',
     ),
     _rules(patches.names_without_anchor, KV331='name: "*"'),
+    _rules(patches.added_maps, KV367="+(labels):"),
     _rules(
         requests.targets_not_read,
         KV371="key: \"{{ request.object.metadata.labels.config || '' }}\"",

@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.linting.patches import (
+    added_maps,
     ascending_removals,
     indexes_of_other_lists,
     misread_paths,
@@ -306,3 +307,39 @@ def moving(kind="Pod", targets=None, namespaces=(), **metadata):
 )
 def test_the_namespace_of_a_request_stays(remarks, rule, found):
     assert [code for code, *_ in remarks(moved_objects, rule)] == ["KV327"] * found
+
+
+@pytest.mark.parametrize(
+    ("metadata", "more", "found"),
+    [
+        ({"+(labels)": {"team": "a"}}, {}, ["KV367"]),
+        ({"+(annotations)": {"+(a)": "b", "c": "d"}, "+(labels)": {"e": "f"}}, {}, ["KV367"] * 2),
+        ({"labels": {"+(team)": "a"}}, {}, []),
+        ({"+(labels)": {}}, {}, []),
+        ({"+(finalizers)": ["a"]}, {}, []),
+        (
+            {"+(labels)": {"team": "a"}},
+            {
+                "preconditions": {
+                    "all": [
+                        {
+                            "key": "{{ request.object.metadata.labels || `{}` }}",
+                            "operator": "Equals",
+                            "value": {},
+                        }
+                    ]
+                }
+            },
+            [],
+        ),
+    ],
+)
+def test_labels_that_are_added_to_objects_without_any(remarks, metadata, more, found):
+    for patch in (
+        {"metadata": metadata},
+        {"spec": {"template": {"metadata": metadata}}},
+    ):
+        rule = {"mutate": {"patchStrategicMerge": patch}, **more}
+        assert [code for code, *_ in remarks(added_maps, rule)] == found
+    rule = {"mutate": {"patchStrategicMerge": {"spec": {"selector": {"+(labels)": {"a": "b"}}}}}}
+    assert remarks(added_maps, rule) == []
