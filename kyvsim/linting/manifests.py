@@ -1,5 +1,7 @@
 """Checks of manifests that are given together: names that lead to nothing in another of them."""
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
@@ -102,6 +104,57 @@ def ignored_rules(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
             if value_at(spec, (field,)) and types and name not in types:
                 text = f"these rules have no effect: add `{name}` to `policyTypes`"
                 yield warn(document, "KV364", text, ("spec", field))
+
+
+_FILTER = re.compile(r"\[([^\[\]]*)\]")
+_IN_JSON: Mapping[str, tuple[type, str]] = {
+    "webhooks": (dict, 'an object, such as `{"namespaceSelector": {}}`'),
+    "webhookAnnotations": (dict, "an object of strings"),
+    "webhookLabels": (dict, "an object of strings"),
+    "matchConditions": (list, "a list of conditions"),
+}
+
+
+def ignored_settings(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV368: settings in Kyverno's ConfigMap that it cannot read, or filters for nothing.
+
+    upstream: pkg/config/types.go, pkg/config/config.go, which logs errors and goes on
+    """
+    for document in manifests:
+        key, data = object_key(document.data), document.data.get("data")
+        if (key.kind, key.name) != ("ConfigMap", "kyverno") or not isinstance(data, dict):
+            continue
+        for name, text in data.items():
+            problem = ""
+            if not isinstance(text, str) or "{{" in text:
+                continue
+            if name == "resourceFilters":
+                problem = _filter_problem(text)
+            elif name in _IN_JSON:
+                kind, form = _IN_JSON[name]
+                try:
+                    is_read = isinstance(json.loads(text), kind)
+                except ValueError:
+                    is_read = False
+                problem = "" if is_read else f"the setting is ignored: it must be {form} in JSON"
+            if problem:
+                yield warn(document, "KV368", problem, ("data", name))
+
+
+def _filter_problem(text: str) -> str:
+    """Return why a part of the setting `resourceFilters` filters nothing, or ""."""
+    beside = _FILTER.sub(" ", text).strip(", \n\t")
+    if beside:
+        line = beside.split("\n")[0].strip("[] ")
+        return f"`{line}` is ignored: each filter is in brackets (write `[{line}]`)"
+    for one in _FILTER.findall(text):
+        parts = one.split(",")
+        meant = ",".join(part.strip() for part in parts)
+        if len(parts) > 3:
+            return f"`[{one}]` has {len(parts)} parts instead of kind, namespace and name"
+        if one != meant:
+            return f"`[{one}]` filters nothing, since spaces count: write `[{meant}]`"
+    return ""
 
 
 _ROLES = ("Role", "ClusterRole")

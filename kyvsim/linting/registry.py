@@ -370,9 +370,11 @@ CHECKS: Final = (
         lambda given: (
             *manifests.ignored_rules(given.manifests),
             *manifests.unknown_role_resources(given.manifests),
+            *manifests.ignored_settings(given.manifests),
         ),
         KV163="resources: [service]",
         KV364="egress:",
+        KV368="resourceFilters:",
     ),
     _documents(
         lambda given: manifests.dangling_names(one for one in given.manifests if not one.folder),

@@ -136,3 +136,26 @@ def test_names_that_are_no_strings(name):
     rules = {"rules": [{"http": {"paths": [path]}}]}
     told = found(given, {**stateful, "spec": spec}, {**ingress, "spec": rules})
     assert any(code == "KV363" for code, _ in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("resourceFilters", "[Event,*,*] Secret,vault,*\n[Node,*,*]", "write `[Secret,vault,*]`"),
+        ("resourceFilters", "[Event,*,*]\n[Node, *, *]", "write `[Node,*,*]`"),
+        ("resourceFilters", "[Event,*,*,*]", "has 4 parts"),
+        ("resourceFilters", "[Event,*,*] [*/*,kube-system,*]\n[Pod]", ""),
+        ("resourceFilters", "[Event,*,*] {{ more }}", ""),
+        ("webhooks", '[{"namespaceSelector": {}}]', "it must be an object"),
+        ("webhooks", "namespaceSelector: {}", "it must be an object"),
+        ("webhooks", '{"namespaceSelector": {}}', ""),
+        ("matchConditions", "{}", "it must be a list"),
+        ("defaultRegistry", "docker.io", ""),
+    ],
+)
+def test_settings_that_kyverno_ignores(name, text, problem):
+    config = other("ConfigMap", data={name: text})
+    assert all(code != "KV368" for code, _ in found(config))
+    config["metadata"]["name"] = "kyverno"
+    reported = [message for code, message in found(config) if code == "KV368"]
+    assert [problem in message for message in reported] == [True] * bool(problem)
