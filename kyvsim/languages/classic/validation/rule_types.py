@@ -12,6 +12,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.policy.read import pattern_node
 from kyvsim.policy.tree import PodSecurityExclusion
+from kyvsim.policy.visit import written_at
 
 if TYPE_CHECKING:
     from kyvsim.policy.images import Attestor, AttestorSet, ImageVerification
@@ -76,7 +77,10 @@ def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
             return
         for place, target in _targets(generate):
             for text in _problems(target, subject.policy, cluster_wide):
-                error = subject.error(target.path, "KV129", f"{subject.text_path}{place}.{text}")
+                path = (*target.path, *_field_of(text))
+                # A missing field has no position.
+                position = path if written_at(subject.rule.tree, path) else target.path
+                error = subject.error(position, "KV129", f"{subject.text_path}{place}.{text}")
                 note = next((note for sign, note in _NOTES if sign in text), "")
                 yield error._replace(excerpt=(f"note: {note}",)) if note else error
 
@@ -109,6 +113,15 @@ _NOTES = (
     ("must not be set for a cluster-wide", "remove `namespace`"),
     ("must be set for a namespaced", "add `namespace`"),
 )
+
+
+def _field_of(text: str) -> Path:
+    """Return the field of a target that a problem is about, which Kyverno does not always name."""
+    if "the target must be a namespaced" in text:
+        return ("kind",)
+    if "cannot clone resources from" in text and "cloneList" not in text:
+        return ("clone", "namespace")
+    return tuple(text.partition(":")[0].split("."))
 
 
 def _problems(

@@ -947,7 +947,7 @@ def test_the_scope_of_targets_in_loops_counts_for_each():
     body = {"foreach": [{**loop, **one} for one in targets]}
     found = refusals(rule(validate=None, generate=body))
     assert [(one.code, one.location.file) for one in found] == [
-        ("KV129", "spec/rules/0/generate/foreach/1"),
+        ("KV129", "spec/rules/0/generate/foreach/1/namespace"),
         ("KV129", "spec/rules/0/generate/foreach/2"),
         ("KV113", "spec/rules/0/generate/foreach/2/kind"),
     ]
