@@ -417,12 +417,17 @@ def expression_error(
     location: Location,
     names: Mapping[str, str] = MappingProxyType({}),
     env: Environment | None = None,
+    *,
+    advice: str = "",
 ) -> Diagnostic:
-    """Return an error about a policy, with the expression, a mark at the error, and a `remedy`."""
+    """Return an error about a policy, with the expression, a mark at the error, and a `remedy`.
+
+    `advice` replaces the remedy that is found in the message.
+    """
     what, *lines = message.split("\n")
     text = f"{about}: {what.removeprefix(_START)}"
     excerpt = [line.strip() for line in lines]
-    note = remedy(message, names, env)
+    note = advice or remedy(message, names, env)
     if note:
         excerpt.append(f"note: {note}")
     return Diagnostic(code, Severity.ERROR, text, location, tuple(excerpt))

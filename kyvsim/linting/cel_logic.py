@@ -235,6 +235,30 @@ def _constant(node: Call, scope: _Scope) -> str:
         return (
             f"`{written(node)}` is always true, whatever `{operand}` is: write `&&` instead of `||`"
         )
+    return _read_if_missing(node, required)
+
+
+def _read_if_missing(node: Call, required: Iterable[Atom]) -> str:
+    """Return that a chain of tests reads a field just if it is missing, or "".
+
+    `required` are the tests whose results leave the result to the others.
+    """
+    for one in required:
+        if one.relation != "not has":
+            continue
+        nodes, field = ParsedExpression((), "", node).nodes(), written(one.operand)
+        alike = [each for each in nodes if isinstance(each, Select) and written(each) == field]
+        rebinds = any(isinstance(each, Loop | Bind) for each in nodes)
+        tested = f"has({field})"
+        tests = [each for each in nodes if isinstance(each, Select) and written(each) == tested]
+        if alike and not rebinds and len(tests) == 1:
+            is_either = node.function == "_||_"
+            sign, wrong = ("||", tested) if is_either else ("&&", f"!{tested}")
+            meant = f"!{tested}" if is_either else tested
+            return (
+                f"`{written(node)}` reads `{field}` just if it is missing, which is an error: "
+                f"write `{meant} {sign}` instead of `{wrong} {sign}`"
+            )
     return ""
 
 

@@ -45,6 +45,10 @@ _BY_NAME: Mapping[str, CelKind] = {
 }
 
 _REFERENCE = "the variable `ref` has the image reference here"
+_BEFORE_VARIABLES = frozenset({"matchConditions", "targetMatchConditions", "conditions"})
+_CONDITION_ADVICE = (
+    "conditions are evaluated before the variables: write the expression of the variable here"
+)
 _TEXT_NOTE = "note: write a constant text in `message`; in expressions, strings have own quotes"
 
 
@@ -63,7 +67,11 @@ def compile_cel_policy(
             form = f" (its variant for {one.variant})" if one.variant else ""
             names = {"image": _REFERENCE} if one.path[1] == "matchImageReferences" else variables
             about = f"`{policy.key}`{form}"
-            error = expression_error("KV150", about, one.message, place, names, env)
+            is_early = one.path[1] in _BEFORE_VARIABLES and any(
+                f"undefined field '{name}'" in one.message for name in variables
+            )
+            advice = _CONDITION_ADVICE if is_early else ""
+            error = expression_error("KV150", about, one.message, place, names, env, advice=advice)
             if one.path[-1] == "messageExpression" and "Syntax error" in one.message:
                 error = error._replace(excerpt=(*error.excerpt, _TEXT_NOTE))
             told = (*told, error)

@@ -94,12 +94,29 @@ def test_contradictions(codes, expression):
         f"{NAME} == 'a' ? {NAME} != 'b' : {NAME} != 'c'",
         f"!has(object.data) || {NAME} == 'a'",
         "has(object.data) || !has(object.data) && object.kind == 'ConfigMap'",
+        "has(object.data) || object.?data.orValue({}).size() > 1",
+        "!has(object.data) || object.data.size() > 1",
+        "has(object.data) || has(object.data) && object.data.size() > 1",
+        "has(object.data) || (has(object.immutable) && object.immutable)",
         f"[1, 2].map(e, e - size({NAME})).all(n, n >= 0)",
         "random('[a-z]') == 'a' && random('[a-z]') == 'b'",
     ],
 )
 def test_tests_that_can_hold(codes, expression):
     assert codes(expression) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "has(object.data) || object.data.size() > 1",
+        f"{NAME} == 'a' || has(object.data) || object.data == {{}}",
+        "!has(object.data) && object.data.size() > 1",
+        f"!({NAME} == 'a' && !has(object.immutable) && object.immutable)",
+    ],
+)
+def test_tests_of_a_field_that_is_missing(codes, expression):
+    assert "KV240" in codes(expression)
 
 
 def test_a_condition_for_other_operations_than_the_matched_ones(written):
