@@ -84,7 +84,7 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         yield from _same_or_empty(document, condition, operator)
         for index, text in _patterns_in_list(condition, operator):
             yield warn(document, "KV349", text, (*condition.path, "value", index))
-        checks = (_constant, _never_equal, _one_string)
+        checks = (_constant, _never_equal, _line_break, _one_string)
         found = chain.from_iterable(check(operator, key, value) for check in checks)
         for holds, why in () if is_open(value) else found:
             word = "always" if holds else "never"
@@ -214,6 +214,22 @@ def list_hint(operator: Operator) -> str:
     """Return the operator for lists instead of one for single values, in parentheses, or ""."""
     instead = _INSTEAD.get(operator.name)
     return f" (write `{instead}` for a list)" if instead else ""
+
+
+_NAME = re.compile(r"[A-Za-z*][\w./:*?@-]*")
+
+
+def _line_break(operator: Operator, key: object, value: object) -> Iterator[tuple[bool, str]]:
+    """Yield that a value in one line has a line break at its end, as `|` and `>` make it."""
+    line = value.removesuffix("\n") if isinstance(value, str) else ""
+    is_name = value != line and _NAME.fullmatch(line) is not None
+    if is_name and "{{" in str(key) and not _FREE.search(str(key)):
+        found = {operator.holds(one, value) for one in ("", "x", line, line.strip(" *"), [line])}
+        if len(found) == 1:
+            yield (
+                found.pop(),
+                "the value ends with a line break (write it after the colon, or `|-`)",
+            )
 
 
 SEVERAL_NAMES: Final = re.compile(r"\s*[\w./:*?@-]+(?:\s*[,\n]\s*[\w./:*?@-]+)+[\s,]*")

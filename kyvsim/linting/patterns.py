@@ -355,6 +355,19 @@ def _alternative_problems(text: str, leaf: PatternLeaf) -> Iterator[tuple[str, s
     if any(are_apart(one, other) for one, other in combinations(negated, 2)):
         problem = f"every value satisfies `{text}`, since `|` means either: write `&`"
         yield "KV308", problem, text.replace("|", "&") if "&" not in text else ""
+        return
+    single = [one[0] for one in leaf.alternatives if len(one) == 1]
+    bounds = [one for one in single if isinstance(one, Comparison) and one.operator in _ORDERS]
+    lower, upper = ([one for one in bounds if one.operator[0] == sign] for sign in "><")
+    if any(_overlap(low, high) for low in lower for high in upper):
+        problem = f"every amount satisfies `{text}`, since `|` means either: write `&`"
+        yield "KV308", problem, text.replace("|", "&") if "&" not in text else ""
+
+
+def _overlap(low: Comparison, high: Comparison) -> bool:
+    """Return whether each amount is above the one bound or below the other."""
+    difference = order(high.operand, low.operand)
+    return difference == 1 or (difference == 0 and "=" in low.operator + high.operator)
 
 
 def are_apart(one: str, other: str) -> bool:
