@@ -93,6 +93,13 @@ def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
                     yield from _misread_leaf(policy, one, one.data)
                 elif has_negations and isinstance(one, PatternEntry) and one.anchor == NEGATION:
                     yield from _ignored_value(policy, one)
+                elif isinstance(one, PatternEntry) and one.text.startswith("!"):
+                    text = (
+                        f"no object has the field `{one.text}`: `!` negates values, and not keys "
+                        f"(write `X({one.text.strip('!() ')}): null` for a field that must be "
+                        "missing)"
+                    )
+                    yield warn(policy.document, "KV306", text, one.path)
 
 
 _ABSENT: tuple[Json, ...] = (None, "null", {}, [])

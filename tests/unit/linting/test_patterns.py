@@ -31,6 +31,8 @@ def memory(text):
         ({"spec": {"priority": "5 - 9"}}, "KV308"),
         ({"spec": {"priority": "5..9"}}, "KV308"),
         ({"spec": {"priority": "5 to 9"}}, "KV308"),
+        ({"metadata": {"=(labels)": {"!team": "?*"}}}, "KV306"),
+        ({"spec": {"!(hostNetwork)": True}}, "KV306"),
         ({"spec": {"priority": ">9 & <5"}}, "KV308"),
         ({"spec": {"priority": ">5 | <9"}}, "KV308"),
         ({"spec": {"priority": ">=5 | <5"}}, "KV308"),
