@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeAlias
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
@@ -104,24 +105,27 @@ def optional_fields(policy: Policy) -> Iterator[Diagnostic]:
     upstream: pkg/engine/variables/vars.go; fields marked as optional in k8s.io/api
     """
     for rule in policy.rules:
-        reads = tuple(_field_reads(rule))
+        reads = (*_field_reads(rule), *_field_copies(rule))
         kinds, may_lack = _whole_kinds(rule) if reads else (frozenset(), None)
         if may_lack is None or matched_operations(rule.tree.match) == {"DELETE"}:
             continue
         if len(kinds) > 1 and contains_text(texts_of_preconditions(rule), "kind"):
             continue  # the rule may read the field of one kind only
         texts = [one for one in texts_of(rule) if one.path[-1] not in {"message", "name"}]
-        for one, read, steps in reads:
+        for path, whole, read, steps, default in reads:
             optional = (at for at in range(1, len(steps)) if may_lack(("object", *steps[: at + 1])))
             missing = next(optional, 0)
             names = {*steps[missing:]} - _EVERYWHERE
-            others = [each.text for each in texts if each.text != one.key]
+            others = [each.text for each in texts if each.text != whole]
+            if path[-1] != "key":
+                # Variables are replaced before the anchors of a pattern are evaluated.
+                others = [*filter(_OF_OBJECT.search, others), *texts_of_preconditions(rule)]
             # Another text, or the match block, may make sure that the field is there.
             if missing and not contains_text([*others, rule.tree.data.get("match")], *names):
-                default = {bool: "`false`", int: "`0`"}.get(type(one.value), "''")
-                default = default if _FIELD.fullmatch(read) else "`[]`"
                 text = f"`{read}` may be missing, which is an error: write `{read} || {default}`"
-                yield warn(policy.document, "KV373", text, (*one.path, "key"))
+                if path[-1] != "key":
+                    text = f"{text}, or test it in `preconditions`"
+                yield warn(policy.document, "KV373", text, path)
 
 
 _MayLack = Callable[[tuple[str, ...]], bool]
@@ -142,8 +146,36 @@ def _whole_kinds(rule: Rule) -> tuple[frozenset[str], _MayLack | None]:
     return kinds, partial(is_optional, kinds=kinds, types=types, is_outside=False)
 
 
-def _field_reads(rule: Rule) -> Iterator[tuple[Condition, str, tuple[str, ...]]]:
-    """Yield the conditions whose whole key is a field, with the expression and the path in objects.
+_Read: TypeAlias = tuple[Path, str, str, tuple[str, ...], str]
+"""Where a field is read, the text there, the expression, the path in objects, and a default."""
+_OF_OBJECT = re.compile(r"\b(?:request|target|element)\b")
+_COPIED = re.compile(r"request\.object((?:\.(?:\w+|\"[^\"]+\"))+)")
+_MAPS = frozenset({"labels", "annotations", "nodeSelector", "data"})
+_SECTIONS = frozenset({"patchStrategicMerge", "pattern", "generate"})
+
+
+def _field_copies(rule: Rule) -> Iterator[_Read]:
+    """Yield the fields whose values are part of a patch, a pattern, or a generated object.
+
+    The author of a rule for single objects, which are matched by name, may know their fields.
+    """
+    filters = rule.tree.match.effective
+    if filters and all(one.all_names for one in filters):
+        return
+    for one in texts_of(rule):
+        if "request.object." not in one.text or _SECTIONS.isdisjoint(one.path):
+            continue
+        for _, variable in VARIABLE.findall(one.text):
+            read = expression_of(variable)
+            found = _COPIED.fullmatch(read)
+            parts = _STEP.findall(found[1]) if found else ()
+            steps = tuple(name or quoted for name, quoted, _ in parts)
+            if len(steps) > 1:
+                yield one.path, one.text, read, steps, "`{}`" if steps[-1] in _MAPS else "''"
+
+
+def _field_reads(rule: Rule) -> Iterator[_Read]:
+    """Yield the conditions whose whole key is a field.
 
     Those on missing labels and annotations are left out: see KV356.
     """
@@ -152,8 +184,11 @@ def _field_reads(rule: Rule) -> Iterator[tuple[Condition, str, tuple[str, ...]]]
     for one in nodes:
         if isinstance(one, Condition) and one.value is not None:
             read, steps = _field_read(one, loops)
+            default = {bool: "`false`", int: "`0`"}.get(type(one.value), "''")
+            if not _FIELD.fullmatch(read):
+                default = "`[]`"
             if len(steps) > 1 and not (one.value == "" and _LABELS & {*steps}):
-                yield one, read, steps
+                yield (*one.path, "key"), str(one.key), read, steps, default
 
 
 def _field_read(

@@ -734,3 +734,71 @@ def test_a_pattern_that_only_forbids_does_not_require_the_field(remarks, rule, f
 )
 def test_other_patterns_may_require_their_fields(remarks, rule):
     assert remarks(required_by_negations, rule) == []
+
+
+SERVICES = {"any": [{"resources": {"kinds": ["Service"]}}]}
+TEAM = "{{ request.object.metadata.labels.team }}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "advice"),
+    [
+        ({"mutate": {"patchStrategicMerge": {"metadata": {"annotations": {"a": TEAM}}}}}, "|| ''`"),
+        ({"validate": {"pattern": {"spec": {"selector": {"x": f"{TEAM}-*"}}}}}, "|| ''`, or test"),
+        (
+            {
+                "generate": {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "name": "a",
+                    "namespace": "b",
+                    "data": {"metadata": {"labels": "{{ request.object.metadata.labels }}"}},
+                }
+            },
+            "|| `{}``",
+        ),
+        (
+            {
+                "mutate": {"patchStrategicMerge": {"metadata": {"annotations": {"a": TEAM}}}},
+                "match": {"any": [{"resources": {"kinds": ["Service"], "names": ["web"]}}]},
+            },
+            "",
+        ),
+        (
+            {
+                "mutate": {"patchStrategicMerge": {"metadata": {"annotations": {"a": TEAM}}}},
+                "preconditions": {
+                    "all": [
+                        {
+                            "key": "{{ request.object.metadata.labels.team || '' }}",
+                            "operator": "NotEquals",
+                            "value": "",
+                        }
+                    ]
+                },
+            },
+            "",
+        ),
+        (
+            {
+                "mutate": {
+                    "patchStrategicMerge": {"metadata": {"(labels)": {"team": "?*", "a": TEAM}}}
+                }
+            },
+            "|| ''`",
+        ),
+        (
+            {
+                "mutate": {
+                    "patchStrategicMerge": {
+                        "metadata": {"annotations": {"a": "{{ request.object.metadata.name }}"}}
+                    }
+                }
+            },
+            "",
+        ),
+    ],
+)
+def test_missing_fields_that_are_copied(remarks, rule, advice):
+    found = [text for _, _, text in remarks(optional_fields, {"match": SERVICES, **rule})]
+    assert [advice in text for text in found] == [True] * bool(advice)
