@@ -82,6 +82,7 @@ def _constant_in(document: Document, nodes: Iterable[Node]) -> Iterator[Diagnost
         if pairs > _MOST_PAIRS:
             return
         yield from _same_or_empty(document, condition, operator)
+        yield from _ordered_times(document, condition, operator)
         for index, text in _patterns_in_list(condition, operator):
             yield warn(document, "KV349", text, (*condition.path, "value", index))
         checks = (_constant, _never_equal, _line_break, _one_string)
@@ -111,6 +112,31 @@ def _same_or_empty(document: Document, one: Condition, operator: Operator) -> It
         text = f"a missing field is an error here, and not the empty string: write `{meant}`"
         changes = (change(document, ChangeKind.VALUE, path, f"{{{{ {meant} }}}}"),)
         yield warn(document, "KV356", text, path, fix=Fix("add the default", changes))
+
+
+_TIME = re.compile(
+    r"(?:request\.(?:object|oldObject)|target|element)\.metadata\.(?:creation|deletion)Timestamp"
+    r"|time_(?:now|now_utc|utc|add|parse|truncate)\([^|]*\)"
+)
+"""Expressions whose whole value is a time."""
+
+
+def _ordered_times(document: Document, one: Condition, operator: Operator) -> Iterator[Diagnostic]:
+    """Yield that a time is compared as a number; see `_constant` for other values.
+
+    upstream: pkg/engine/variables/operator/numeric.go
+    """
+    found = VARIABLE.fullmatch(one.key.strip()) if isinstance(one.key, str) else None
+    is_other = not is_open(one.value) and not _is_comparable(operator, one.value)
+    if found is None or is_other or not operator.name.startswith(_ORDERS):
+        return
+    if _TIME.fullmatch(expression_of(found[2])):
+        text = (
+            f"the condition is never true: `{operator.name}` does not compare times (write "
+            "`time_before(…, …)` with `value: true`, or `time_since('', …, '')` with a duration as "
+            "value)"
+        )
+        yield warn(document, "KV222", text, one.path)
 
 
 _NEGATED = re.compile(r"!\s*[\w*].*")
