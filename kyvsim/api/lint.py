@@ -22,14 +22,14 @@ from kyvsim.languages.constraints import selector_errors as unread_selectors
 from kyvsim.languages.constraints import selector_problems
 from kyvsim.linting.policies import lint_cel_exceptions, lint_policy
 from kyvsim.linting.registry import run_checks
-from kyvsim.linting.runs import CheckSubject, LintInputs
+from kyvsim.linting.runs import CheckSubject, Kustomized, LintInputs
 from kyvsim.linting.suites import TestInputs
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
-from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest
+from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest, resource_files
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest, missing_files
@@ -297,7 +297,7 @@ def _findings(
     sources = tuple(source for source in read if isinstance(source, Source))
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
     suites = tuple(document for document in documents if is_test_manifest(document.data))
-    every = documents if suites else ()
+    every = documents
     of_tests = tuple(problem for one in documents for problem in _problems_of_tests(one))
     manifests = tuple(filter(_is_manifest, documents))
     unread = tuple(source for source in read if isinstance(source, Diagnostic))
@@ -341,7 +341,8 @@ def _findings(
         bindings=bindings,
         documents=known,
         manifests=manifests,
-        tests=_tests((one for one, _ in tested if one), every, policies),
+        tests=_tests((one for one, _ in tested if one), every if suites else (), policies),
+        kustomized=tuple(_kustomized(every)),
         kinds=kinds,
         now=options.system.clock.now(),
     )
@@ -359,10 +360,17 @@ def _findings(
         )
         diagnostics += lint_cel_exceptions(exceptions.policies, policies, options)
     inputs = inputs._replace(sound=bool(policies) and not wrong)
-    for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs):
-        # Files that are passed by a hook may refer to policies in other files.
-        if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
-            diagnostics.append(problem)
+    # Files that are passed by a hook may refer to policies in other files, and those of a
+    # kustomization to changed names.
+    diagnostics += (
+        problem
+        for problem in run_checks((CheckSubject.INPUTS, CheckSubject.FILES), inputs)
+        if problem.location not in wrong
+        and not (
+            problem.code == "KV071"
+            and (walking.as_found or _is_renamed(problem, inputs.kustomized))
+        )
+    )
     reported_sources = [source for source in sources if is_reported(source.name)]
     diagnostics = [one for one in diagnostics if is_reported(_file_of(one))]
     rest: Iterable[Diagnostic] = diagnostics
@@ -404,6 +412,22 @@ def _is_manifest(document: Document) -> bool:
     api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     is_known = is_builtin(split_api_version(api_version)[0], kind) and metadata(document.data)
     return bool(is_known) and kind not in native_kinds() and not advice_for(document)
+
+
+def _kustomized(documents: Sequence[Document]) -> Iterator[Kustomized]:
+    for kustomization, files in resource_files(documents):
+        yield Kustomized(
+            kustomization, tuple(one for one in documents if os.path.abspath(one.file) in files)
+        )
+
+
+def _is_renamed(problem: Diagnostic, kustomized: Iterable[Kustomized]) -> bool:
+    """Return whether a problem is in a file of a kustomization that changes names."""
+    return any(
+        not {"namePrefix", "nameSuffix"}.isdisjoint(one.kustomization.data)
+        and any(document.file == _file_of(problem) for document in one.documents)
+        for one in kustomized
+    )
 
 
 def _problems_of_tests(document: Document) -> tuple[Diagnostic, ...]:

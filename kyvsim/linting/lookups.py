@@ -240,7 +240,7 @@ def entry_problems(documents: Iterable[Document]) -> Iterator[Diagnostic]:
                 yield warn(document, "KV335", text, ("spec", *path))
 
 
-class _Reference(NamedTuple):
+class NamedObject(NamedTuple):
     """A GlobalContextEntry or ConfigMap that a policy reads by its name."""
 
     document: Document
@@ -268,11 +268,11 @@ def unknown_references(
         key = object_key(document.data)
         if key.kind in {"GlobalContextEntry", "ConfigMap"}:
             namespace = (key.namespace or "default") if key.kind == "ConfigMap" else ""
-            one = _Reference(document, (), key.kind, namespace, key.name)
+            one = NamedObject(document, (), key.kind, namespace, key.name)
             known.setdefault(one.folder, {})[namespace, key.name] = document
     if not known:
         return
-    references = [one for policy in policies for one in _references(policy)]
+    references = [one for policy in policies for one in named_objects(policy)]
     everywhere = {(one.split()[0], *key) for one, keys in known.items() for key in keys}
     read = {(one.kind, one.namespace, one.name) for one in references}
     for one in references:
@@ -287,7 +287,7 @@ def unknown_references(
             yield warn(one.document, "KV387", problem, one.path)
 
 
-def _projection_problem(one: _Reference, entry: Document) -> str:
+def _projection_problem(one: NamedObject, entry: Document) -> str:
     projections = value_at(entry.data, ("spec", "projections")) or ()
     names = [text_field(each, "name") for each in projections]
     if one.projection in names:
@@ -297,7 +297,7 @@ def _projection_problem(one: _Reference, entry: Document) -> str:
 
 
 def _similar(
-    one: _Reference, given: Iterable[tuple[str, str]], read: Container[tuple[str, str, str]]
+    one: NamedObject, given: Iterable[tuple[str, str]], read: Container[tuple[str, str, str]]
 ) -> str:
     """Return which of the given objects is meant by a name that none of them has, or ""."""
     names = [name for namespace, name in given if namespace == one.namespace]
@@ -313,17 +313,18 @@ def _similar(
     return f"`{one.name}` is in the namespace `{place}`, not `{one.namespace}`" if place else ""
 
 
-def _references(policy: Policy) -> Iterator[_Reference]:
+def named_objects(policy: Policy) -> Iterator[NamedObject]:
+    """Yield the GlobalContextEntries and ConfigMaps that a policy reads by constant names."""
     for node in (node for rule in policy.rules for node in nodes_of(rule)):
         if isinstance(node, GlobalReferenceEntry) and "{{" not in node.reference:
             name, _, projection = node.reference.partition(".")
             path: Path = (*node.path, "globalReference", "name")
-            yield _Reference(policy.document, path, "GlobalContextEntry", "", name, projection)
+            yield NamedObject(policy.document, path, "GlobalContextEntry", "", name, projection)
         elif isinstance(node, ConfigMapEntry):
             place, name = node.config_map_namespace or "default", node.config_map_name
             if "{{" not in f"{place}{name}":
                 path = (*node.path, "configMap", "name")
-                yield _Reference(policy.document, path, "ConfigMap", place, name)
+                yield NamedObject(policy.document, path, "ConfigMap", place, name)
     for path, text, _ in expressions(policy.cel) if policy.cel_tree is not None else ():
         if ".Get(" in text or ".get(" in text:
             with suppress(ExpressionSyntaxError):
@@ -333,14 +334,14 @@ def _references(policy: Policy) -> Iterator[_Reference]:
                         yield from _reference_of(policy, path, call)
 
 
-def _reference_of(policy: Policy, path: Path, call: Call) -> Iterator[_Reference]:
+def _reference_of(policy: Policy, path: Path, call: Call) -> Iterator[NamedObject]:
     """Yield what a call of `Get` in CEL reads, if its arguments are constants."""
     owner = dotted_name(call.target) if call.target else ""
     given = [each.value for each in call.arguments if isinstance(each, Literal)]
     if owner == "globalContext" and given and len(given) == len(call.arguments):
-        yield _Reference(policy.document, path, "GlobalContextEntry", "", *given)
+        yield NamedObject(policy.document, path, "GlobalContextEntry", "", *given)
     elif owner == "resource" and given[:2] == ["v1", "configmaps"] and len(given) == 4:
-        yield _Reference(policy.document, path, "ConfigMap", *given[2:])
+        yield NamedObject(policy.document, path, "ConfigMap", *given[2:])
 
 
 _SETS = frozenset({"In", "AnyIn", "AllIn", "NotIn", "AnyNotIn", "AllNotIn"})

@@ -25,6 +25,7 @@ from kyvsim.linting import (
     queries,
     query_types,
     references,
+    renames,
     requests,
     rules,
     suites,
@@ -285,6 +286,12 @@ CHECKS: Final = (
             given.policies, (*given.documents, *given.manifests)
         ),
         KV387="globalContext.Get('allowed-host', '')",
+    ),
+    _files(
+        lambda given: renames.lost_names(
+            given.kustomized, given.policies, given.exceptions, given.cel_exceptions
+        ),
+        KV369="policyName: example",
     ),
     _files(
         lambda given: lookups.texts_for_lists(given.policies, given.manifests),

@@ -87,6 +87,13 @@ def warning_check(
     return Check(tuple(CheckCode(*one) for one in examples.items()), subject, run)
 
 
+class Kustomized(NamedTuple):
+    """A kustomization with the documents among its resources, also those of its bases."""
+
+    kustomization: Document
+    documents: tuple[Document, ...]
+
+
 class LintInputs(NamedTuple):
     """The input of `lint`, or of a run of `apply` or `test`."""
 
@@ -110,6 +117,8 @@ class LintInputs(NamedTuple):
     """In `lint`: other objects."""
     tests: tuple[TestInputs, ...] = ()
     """In `lint`: test manifests with their files."""
+    kustomized: tuple[Kustomized, ...] = ()
+    """In `lint`: kustomizations with their resources."""
     kinds: KindTable = NO_KINDS
     """In `lint`: the kinds that CustomResourceDefinitions define."""
     now: datetime | None = None

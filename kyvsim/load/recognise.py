@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TypeGuard
 
@@ -177,6 +177,30 @@ def is_kustomization(document: Document) -> bool:
     if os.path.basename(document.file).lower() in KUSTOMIZATIONS:
         return True
     return _group(document.data) == "kustomize.config.k8s.io"
+
+
+def resource_files(documents: Iterable[Document]) -> Iterator[tuple[Document, frozenset[str]]]:
+    """Yield each kustomization with the absolute paths of its resources, also those of its bases.
+
+    upstream: kustomize api/types/kustomization.go
+    """
+    folders = {
+        os.path.dirname(os.path.abspath(one.file)): one
+        for one in documents
+        if is_kustomization(one) and is_mapping(one.data)
+    }
+    for folder, kustomization in folders.items():
+        found, pending = set[str](), [folder]
+        for place in pending:
+            for field in ("resources", "bases"):
+                entries = folders[place].data.get(field)
+                for entry in entries if isinstance(entries, list) else ():
+                    path = os.path.normpath(os.path.join(place, str(entry)))
+                    if path not in folders:
+                        found.add(path)
+                    elif path not in pending:
+                        pending.append(path)
+        yield kustomization, frozenset(found)
 
 
 def patch_files(documents: Iterable[Document]) -> frozenset[str]:
