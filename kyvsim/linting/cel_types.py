@@ -41,6 +41,10 @@ _NOUNS: Mapping[str, str] = {
 }
 
 
+_CONVERTED = frozenset({"bool", "double", "duration", "int", "timestamp", "uint"})
+"""Types that the function `string` converts."""
+
+
 def _cel_type(found: Type | None, name: str, number: CelType) -> CelType:
     """Return the type of values of a type; objects have a name that is the path to them.
 
@@ -289,10 +293,18 @@ def _explained(node: Call | None, message: str, checked: Checked) -> _Problem | 
         return _unlike(node, parts[0], parts[1], checked)
     nouns = [_noun(checked.types[one.id]) for one in parts if one]
     name = node.function.strip("_")
-    text = f"`{written(node)}` is always an error: `{name}` of {' and '.join(nouns)}"
+    whole = written(node)
+    text = f"`{whole}` is always an error: `{name}` of {' and '.join(nouns)}"
     if name == "-" and {checked.types[one.id].kind for one in parts} == {"string", "timestamp"}:
         times = (written(one) for one in parts if checked.types[one.id] == types.STRING)
         text = f"{text}: write `timestamp({next(times)})`"
+    # Texts are only joined with texts.
+    others = [one for one in parts if one and checked.types[one.id].kind in _CONVERTED]
+    if node.function == "_+_" and "a string" in nouns and len(others) == 1:
+        part = written(others[0])
+        changed = whole.replace(part, f"string({part})")
+        instead = (whole, changed) if whole.count(part) == 1 else None
+        return _Problem("KV350", f"{text}: write `string({part})`", instead)
     return _Problem("KV350", text)
 
 

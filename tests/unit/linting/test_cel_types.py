@@ -126,3 +126,27 @@ def test_the_time_that_a_text_is(written):
     }
     (message,) = (text for code, text in written("DeletingPolicy", spec) if code == "KV350")
     assert message.endswith("a string: write `timestamp(object.metadata.creationTimestamp)`")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("object.metadata.name + object.metadata.generation == 'a1'", "write `string(object.m"),
+        ("object.spec.allocateLoadBalancerNodePorts + 'a' == 'truea'", "write `string(object.s"),
+        ("object.metadata.name - object.metadata.generation == 'a'", ""),
+    ],
+)
+def test_texts_that_are_joined_with_other_values(written, text, advice):
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["services"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": text, "message": "m"}],
+    }
+    (found,) = (message for code, message in written("ValidatingPolicy", spec) if code == "KV350")
+    assert advice in found
+    assert ("write `string" in found) is bool(advice)
