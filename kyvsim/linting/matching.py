@@ -342,6 +342,14 @@ def _namespaces_of_targets(policy: Policy) -> Iterator[Diagnostic]:
                 yield warn(policy.document, "KV314", text, path, fix=fix)
 
 
+_SELECTORS = (
+    ("must be empty", "remove `values`, or write `In` or `NotIn`"),
+    ("can't be empty", "add values, or write `Exists` or `DoesNotExist`"),
+    ("not a valid label selector operator", "write `In`, `NotIn`, `Exists` or `DoesNotExist`"),
+)
+"""Parts of problems of selectors, with advice."""
+
+
 def invalid_namespace_selectors(policy: Policy) -> Iterator[Diagnostic]:
     """KV346: a selector of namespaces that is never evaluated; Kyverno only checks the others.
 
@@ -349,11 +357,13 @@ def invalid_namespace_selectors(policy: Policy) -> Iterator[Diagnostic]:
     """
     for one in (one for rule in policy.rules for one in rule.tree.filters):
         found = (one.namespace_selector or {}).get("matchExpressions")
-        problem = selector_problem({"matchExpressions": found}) if found else ""
-        if problem and not is_open(found):
-            path = (*one.path, "resources", "namespaceSelector")
-            text = f"invalid selector, which selects nothing: {problem}"
-            yield warn(policy.document, "KV346", text, path)
+        for index, entry in enumerate(found if isinstance(found, list) else ()):
+            problem = selector_problem({"matchExpressions": [entry]})
+            if problem and not is_open(found):
+                place = ("resources", "namespaceSelector", "matchExpressions", index)
+                advice = next((f" ({each})" for sign, each in _SELECTORS if sign in problem), "")
+                text = f"invalid selector, which selects nothing: {problem}{advice}"
+                yield warn(policy.document, "KV346", text, (*one.path, *place))
 
 
 def _is_open(pattern: str) -> bool:

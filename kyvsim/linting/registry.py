@@ -338,7 +338,7 @@ CHECKS: Final = (
         KV383="namespaceSelector:",
     ),
     _cel(cel_matching.other_namespaces, KV383="namespaceSelector:"),
-    _rules(matching.invalid_namespace_selectors, KV346="namespaceSelector:"),
+    _rules(matching.invalid_namespace_selectors, KV346="key: team, operator: Exists"),
     _rules(matching.kinds_never_requested, KV315="kinds: [PodExecOptions]"),
     _rules(
         requests.missing_namespaces, KV316='namespace: "{{ request.object.metadata.namespace }}"'
