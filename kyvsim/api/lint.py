@@ -6,6 +6,7 @@ from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final, NamedTuple
 
 from kyvsim.api.inputs import objects_of
@@ -29,7 +30,13 @@ from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
-from kyvsim.load.recognise import advice_for, is_mapping, is_test_manifest, resource_files
+from kyvsim.load.recognise import (
+    advice_for,
+    is_mapping,
+    is_test_manifest,
+    resource_files,
+    unescaped_variables,
+)
 from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest, missing_files
@@ -298,7 +305,7 @@ def _findings(
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
     suites = tuple(document for document in documents if is_test_manifest(document.data))
     every = documents
-    of_tests = tuple(problem for one in documents for problem in _problems_of_tests(one))
+    early = (*_unescaped(read, remarks), *chain.from_iterable(map(_problems_of_tests, documents)))
     manifests = tuple(filter(_is_manifest, documents))
     unread = tuple(source for source in read if isinstance(source, Diagnostic))
     definitions, problems = defined
@@ -315,7 +322,7 @@ def _findings(
     system = own_system(release=release)
     options = CompileOptions(system, kinds=kinds, cel_exceptions=exceptions.policies)
     reported, left_out = without_left_out((*unread, *remarks, *aside, *problems))
-    diagnostics: list[Diagnostic] = [*reported, *of_tests]
+    diagnostics: list[Diagnostic] = [*reported, *early]
     loaded = [(one, *load_policies([one], READERS)) for one in documents]
     policies = tuple(policy for _, own, _ in loaded for policy in own)
     shown = [one for one in loaded if is_reported(one[0].file)]
@@ -419,6 +426,22 @@ def _kustomized(documents: Sequence[Document]) -> Iterator[Kustomized]:
         yield Kustomized(
             kustomization, tuple(one for one in documents if os.path.abspath(one.file) in files)
         )
+
+
+def _unescaped(
+    read: Iterable[Source | Diagnostic], remarks: Iterable[Diagnostic]
+) -> Iterator[Diagnostic]:
+    """Yield KV024 for variables in templates: those of charts in folders, and named files."""
+    broken = (one for one in remarks if one.severity is Severity.ERROR)
+    templates = {_file_of(one) for one in broken if one.code == "KV024"}
+    for one in read:
+        if isinstance(one, Source):
+            found: Iterable[Source | Diagnostic] = (one,) if one.name in templates else ()
+        else:
+            found = read_sources((_file_of(one),), None, USUAL) if one.code == "KV024" else ()
+        for source in found:
+            if isinstance(source, Source):
+                yield from unescaped_variables(source.name, source.text)
 
 
 def _is_renamed(problem: Diagnostic, kustomized: Iterable[Kustomized]) -> bool:

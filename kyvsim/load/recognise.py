@@ -55,6 +55,26 @@ def helm_template(text: str) -> int:
     return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
+_ACTION = r"\{\{-?(?P<content>(?:`[^`]*`|\"(?:\\.|[^\"\\])*\"|(?!\}\})[\s\S])*)\}\}"
+"""An action of Helm, whose strings may contain the ends of others."""
+_OF_KYVERNO = (
+    r"\s*(?:(?:request|element\d*|target|images)\.\w|elementIndex\d*\b|serviceAccountName\b)"
+)
+
+
+def unescaped_variables(name: str, text: str) -> Iterator[Diagnostic]:
+    """Yield KV024 for each variable of Kyverno in a template, which Helm evaluates itself."""
+    for found in re.finditer(_ACTION, text) if "{{" in text else ():
+        if re.match(_OF_KYVERNO, found["content"]):
+            line = text.count("\n", 0, found.start()) + 1
+            column = found.start() - text.rfind("\n", 0, found.start())
+            problem = (
+                "Helm evaluates this variable of Kyverno, and does not know it: write "
+                f"{{{{ `{found[0]}` }}}}"
+            )
+            yield Diagnostic("KV024", Severity.ERROR, problem, Location(name, line, column))
+
+
 def without_comments(text: str) -> str:
     """Return a YAML text without comments."""
     return re.sub(_COMMENT, "", text) if "#" in text else text
