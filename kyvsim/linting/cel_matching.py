@@ -10,6 +10,7 @@ from kyvsim.kubernetes.labels import is_label, unselectable_label
 from kyvsim.kubernetes.objects import metadata, text_field
 from kyvsim.linting.cel_logic import demands
 from kyvsim.linting.cel_policy import VALIDATING, CelPolicy, is_name, matched_kinds, selected
+from kyvsim.linting.matching import own_namespace_problem
 from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.policy.cel_autogen import custom_workload
 from kyvsim.policy.cel_policy import MatchConstraints, ResourceRule
@@ -186,20 +187,6 @@ def other_namespaces(policy: CelPolicy) -> Iterator[Diagnostic]:
                 )
                 yield policy.warn("KV383", text, one.path)
                 break
-
-
-def own_namespace_problem(
-    kind: str, cluster_kind: str, own: str, selector: Mapping[str, object] | None
-) -> str:
-    """Return why a policy of one namespace does not need a selector of namespaces, or ""."""
-    labels = (selector or {}).get("matchLabels")
-    name = labels.get("kubernetes.io/metadata.name") if isinstance(labels, dict) else None
-    if own and name == own:
-        return ""
-    return (
-        f"a {kind} only sees objects of its own namespace{f' `{own}`' if own else ''}, so this can "
-        f"select no other: write a {cluster_kind} for several namespaces"
-    )
 
 
 def _rules_without_requests(

@@ -36,6 +36,7 @@ from kyvsim.linting.fields import (
     type_named,
     unknown_parts,
 )
+from kyvsim.linting.patches import name_in_list, path_problem, replaced_problem
 from kyvsim.linting.references import kind_problem
 from kyvsim.model.diagnostic import Diagnostic, listed, nearest
 from kyvsim.model.source import place_in_text
@@ -272,25 +273,6 @@ def _types_at(step: PatchStep, types: Sequence[Type]) -> list[Type]:
         below = (field_of(one, key) if one.mapping else element_of(one) for one in here)
         here = [one for one in below if one is not None]
     return here
-
-
-_SET_AS_A_WHOLE = frozenset({"args", "command", "add", "drop", "finalizers"})
-"""Lists that are hardly ever extended."""
-
-
-def replaced_problem(path: str, key: str, types: Sequence[Type], *, is_list: bool) -> str:
-    """Return that `add` of a list or map replaces a field of some types, or ""."""
-    if not types or key in _SET_AS_A_WHOLE or key.isdigit() or key in {"-", "…"}:
-        return ""
-    for one in types:
-        fits = one.sequence if is_list else one.mapping and one.mapping.others
-        if one.scalar or not fits:
-            return ""
-    remedy = f"write `{path}/-` for one more element" if is_list else f"write `{path}/KEY`"
-    return (
-        f"`add` replaces all of `{path}` in objects that have it, and nothing in the policy tests "
-        f"for `{key}`: {remedy}, and add the whole field only if it is missing"
-    )
 
 
 _NEAR = 0.8
@@ -643,3 +625,21 @@ def _is_expression(text: str, policy: CelPolicy) -> bool:
         return False
     owners = (node.operand for node in parsed.nodes() if isinstance(node, Select))
     return any(isinstance(owner, Ident) and owner.name in _VARIABLES for owner in owners)
+
+
+def misread_paths_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV330 for the constant paths of mutations in CEL."""
+    for one in policy.expressions if policy.kind in MUTATING else ():
+        for node in one.nodes():
+            fields = node.fields if isinstance(node, StructLiteral) else ()
+            path = next((each.value for each in fields if each.name == "path"), None)
+            text = path.value if isinstance(path, Literal) else "/"
+            if isinstance(text, str) and not text.startswith("/"):
+                problem = f"a path of a JSON patch begins with a slash: write `/{text}`"
+                yield policy.warn("KV330", problem, one.path)
+        for step in steps_of(one):
+            problem, meant = path_problem(step.path)
+            problem = problem or name_in_list(step.path, in_cel=True)
+            if problem:
+                instead = (step.path, meant) if meant else None
+                yield policy.warn("KV330", problem, one.path, instead=instead)

@@ -24,8 +24,7 @@ from kyvsim.languages.classic.validation.variables import (
 )
 from kyvsim.linting.patterns import are_apart, is_no_image, order, unit_hint
 from kyvsim.linting.queries import is_list
-from kyvsim.linting.requests import expressions_in
-from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.linting.traversal import expressions_in, joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.request import OPERATIONS

@@ -32,8 +32,7 @@ from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, is_name
 from kyvsim.linting.expressions import SEVERAL_NAMES
 from kyvsim.linting.queries import trees
-from kyvsim.linting.requests import expressions_in
-from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of
+from kyvsim.linting.traversal import expressions_in, joined_texts, nodes_of, texts_of
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, likely, listed, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Document

@@ -19,7 +19,6 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.validation.match_blocks import block_problems, user_fields
 from kyvsim.languages.classic.validation.rule_parts import is_open, mask_variables
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
-from kyvsim.linting.cel_matching import own_namespace_problem
 from kyvsim.linting.fields import kinds_served
 from kyvsim.linting.patterns import are_apart
 from kyvsim.linting.references import REMOVED_KINDS, target_kinds
@@ -516,3 +515,17 @@ def _passed(text: str, *, alone: bool, denied: bool = False) -> tuple[str, str]:
         advice = ", so it can be left out" if denied else f": write `{group}/{later}/{kind}`"
         return f"{problem}{advice}", ""
     return "", ""
+
+
+def own_namespace_problem(
+    kind: str, cluster_kind: str, own: str, selector: Mapping[str, object] | None
+) -> str:
+    """Return why a policy of one namespace does not need a selector of namespaces, or ""."""
+    labels = (selector or {}).get("matchLabels")
+    name = labels.get("kubernetes.io/metadata.name") if isinstance(labels, dict) else None
+    if own and name == own:
+        return ""
+    return (
+        f"a {kind} only sees objects of its own namespace{f' `{own}`' if own else ''}, so this can "
+        f"select no other: write a {cluster_kind} for several namespaces"
+    )

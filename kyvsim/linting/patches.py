@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kyvsim.cel.nodes import Literal, StructLiteral
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.objects import Json, Path, contains_text
@@ -15,8 +14,6 @@ from kyvsim.languages.classic.validation.rule_parts import (
     operations_of,
     patch_operations,
 )
-from kyvsim.linting.cel_mutations import replaced_problem, steps_of
-from kyvsim.linting.cel_policy import MUTATING, CelPolicy
 from kyvsim.linting.fields import (
     json_patches,
     key_problem,
@@ -55,8 +52,8 @@ def misread_paths(policy: Policy) -> Iterator[Diagnostic]:
     for rule in policy.rules:
         for patch in json_patches(rule.tree):
             for operation, path in patch_operations(patch.text):
-                problem, meant = _path_problem(path)
-                problem = problem or _name_in_list(path)
+                problem, meant = path_problem(path)
+                problem = problem or name_in_list(path)
                 if path.endswith("/-") and operation in {"remove", "replace", "test"}:
                     meant = ""
                     problem = (
@@ -255,6 +252,25 @@ def _entries(node: PatternNode, key: str) -> list[PatternEntry]:
     return [one for one in entries if one.key == key and one.anchor is None]
 
 
+_SET_AS_A_WHOLE = frozenset({"args", "command", "add", "drop", "finalizers"})
+"""Lists that are hardly ever extended."""
+
+
+def replaced_problem(path: str, key: str, types: Sequence[Type], *, is_list: bool) -> str:
+    """Return that `add` of a list or map replaces a field of some types, or ""."""
+    if not types or key in _SET_AS_A_WHOLE or key.isdigit() or key in {"-", "…"}:
+        return ""
+    for one in types:
+        fits = one.sequence if is_list else one.mapping and one.mapping.others
+        if one.scalar or not fits:
+            return ""
+    remedy = f"write `{path}/-` for one more element" if is_list else f"write `{path}/KEY`"
+    return (
+        f"`add` replaces all of `{path}` in objects that have it, and nothing in the policy tests "
+        f"for `{key}`: {remedy}, and add the whole field only if it is missing"
+    )
+
+
 _INDEXED = re.compile(r"([\w-]+)/\{\{\s*elementIndex(\d*)\s*\}\}")
 _PLAIN_LIST = re.compile(
     r"(?:request\.object|element\d*)\.(?:\w+\.)*(\w+)(?:\[\])?(?:\s*\|\|\s*`\[\]`)?"
@@ -340,28 +356,10 @@ def _at_text(
     return found._replace(location=place)
 
 
-def misread_paths_in_cel(policy: CelPolicy) -> Iterator[Diagnostic]:
-    """KV330 for the constant paths of mutations in CEL."""
-    for one in policy.expressions if policy.kind in MUTATING else ():
-        for node in one.nodes():
-            fields = node.fields if isinstance(node, StructLiteral) else ()
-            path = next((each.value for each in fields if each.name == "path"), None)
-            text = path.value if isinstance(path, Literal) else "/"
-            if isinstance(text, str) and not text.startswith("/"):
-                problem = f"a path of a JSON patch begins with a slash: write `/{text}`"
-                yield policy.warn("KV330", problem, one.path)
-        for step in steps_of(one):
-            problem, meant = _path_problem(step.path)
-            problem = problem or _name_in_list(step.path, in_cel=True)
-            if problem:
-                instead = (step.path, meant) if meant else None
-                yield policy.warn("KV330", problem, one.path, instead=instead)
-
-
 _DOTTED = re.compile(r"/(?:metadata|spec)\.[a-z]\w*(?:\.[a-z]\w*)*")
 
 
-def _path_problem(path: str) -> tuple[str, str]:
+def path_problem(path: str) -> tuple[str, str]:
     """Return what is wrong with a path of a JSON patch, and the one that is meant; "" for none."""
     if dotted := _DOTTED.match(path):
         meant = path.replace(dotted[0], dotted[0].replace(".", "/"), 1)
@@ -406,7 +404,7 @@ _STEP = r"\{\{\s*element\d*\.\w+\s*\}\}|[a-z][\w.-]*"
 _BY_NAME = re.compile(rf"(/(?:[^/]+/)*(?:{_LISTS}))/(?:{_STEP})(?:/|$)")
 
 
-def _name_in_list(path: str, *, in_cel: bool = False) -> str:
+def name_in_list(path: str, *, in_cel: bool = False) -> str:
     """Return that an element of a list is named in a path, where only an index is possible."""
     found = _BY_NAME.match(path)
     if found is None or "/metadata/" in path:

@@ -424,7 +424,9 @@ CHECKS: Final = (
     _rules(requests.requests_of_cleanup, KV337='key: "{{ request.object.metadata.name }}"'),
     _rules(patches.unreadable_json, KV348='patchesJson6902: "[{op: remove, path: /spec/type}]"'),
     _rules(patches.misread_paths, KV330="path: /metadata/labels/example.com/team"),
-    _expressions(patches.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"),
+    _expressions(
+        cel_mutations.misread_paths_in_cel, KV330="path: /metadata/labels/example.com/team"
+    ),
     _rules(
         lambda policy: chain(
             fields.rejected_keys(policy),

@@ -22,7 +22,13 @@ from kyvsim.linting.documents import lifetime_problems
 from kyvsim.linting.fields import types_matched
 from kyvsim.linting.matching import cluster_kinds, matched_operations, not_in_body
 from kyvsim.linting.patterns import validation_patterns
-from kyvsim.linting.traversal import joined_texts, nodes_of, texts_of, texts_of_preconditions
+from kyvsim.linting.traversal import (
+    expressions_in,
+    joined_texts,
+    nodes_of,
+    texts_of,
+    texts_of_preconditions,
+)
 from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change, listed
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError, still_system
@@ -45,20 +51,11 @@ from kyvsim.policy.tree import (
     PatternMap,
     PatternNode,
 )
-from kyvsim.policy.visit import Text, TextKind, written_at
+from kyvsim.policy.visit import TextKind, written_at
 from kyvsim.schema.merge_types import find_type
 
 _NAMESPACE = re.compile(r"request\.(?:object|oldObject)\.metadata\.namespace\b")
 _OF_REQUEST = re.compile(r"request\.namespace\b")
-
-
-def expressions_in(found: Iterable[Text]) -> Iterator[tuple[Path, str]]:
-    """Yield the JMESPath of strings without defaults, with paths."""
-    for path, text, kind in found:
-        if kind is TextKind.QUERY:
-            yield path, text
-        elif "{{" in text and kind is not TextKind.CEL:
-            yield from ((path, expression_of(variable)) for _, variable in VARIABLE.findall(text))
 
 
 def missing_namespaces(policy: Policy) -> Iterator[Diagnostic]:

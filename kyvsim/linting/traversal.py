@@ -3,11 +3,15 @@
 Rules are only equal to themselves, so these caches hold the rules of the last policies.
 """
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.objects import Path
+from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.model.policy import Rule
 from kyvsim.policy.nodes import Node
-from kyvsim.policy.visit import Text, texts, walk
+from kyvsim.policy.visit import Text, TextKind, texts, walk
 
 _REMEMBERED = 128
 """More than most policies have rules: the checks of a policy follow each other."""
@@ -35,3 +39,12 @@ def texts_of_preconditions(rule: Rule) -> list[str]:
 def joined_texts(rule: Rule) -> str:
     """Return all keys and strings of a rule in one string, to find out quickly what it lacks."""
     return "\0".join([one.text for one in texts_of(rule)])
+
+
+def expressions_in(found: Iterable[Text]) -> Iterator[tuple[Path, str]]:
+    """Yield the JMESPath of strings without defaults, with paths."""
+    for path, text, kind in found:
+        if kind is TextKind.QUERY:
+            yield path, text
+        elif "{{" in text and kind is not TextKind.CEL:
+            yield from ((path, expression_of(variable)) for _, variable in VARIABLE.findall(text))
