@@ -44,7 +44,7 @@ from kyvsim.policy.tree import (
     ResourceFilter,
 )
 from kyvsim.policy.visit import walk
-from kyvsim.schema.hints import field_hint, value_problem
+from kyvsim.schema.hints import field_elsewhere, field_hint, value_problem
 from kyvsim.schema.merge_types import (
     BOOLEAN,
     DEDUCED,
@@ -287,8 +287,8 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
             is_switch = code == "KV349" and isinstance(_written(policy, path), bool)
             quoted = Fix("add quotes", (change(policy.document, ChangeKind.QUOTE, path),))
             yield warn(policy.document, code, text, path, fix=quoted if is_switch else None)
-        for path, hint in unknown_parts(pattern.root, types) if types else ():
-            key = path[-1]
+        for path, near in unknown_parts(pattern.root, types) if types else ():
+            key, hint = path[-1], near or _elsewhere(path, pattern.path, types)
             text = f"none of the kinds of rule `{rule.name}` has the field `{key}` here{hint}"
             if elements:
                 text = f"the elements of the list have no field `{key}` here{hint}"
@@ -296,6 +296,14 @@ def unfitting_patterns(policies: Iterable[Policy], kinds: KindTable) -> Iterator
         if not elements and _concerns_every_kind(rule, pattern):
             for path, text in _missing_in_some(pattern, rule.tree, find, kinds):
                 yield warn(policy.document, "KV225", text, path)
+
+
+def _elsewhere(path: Path, start: Path, types: Sequence[Type]) -> str:
+    """Return where the types have a field with the same parent as in a pattern, or ""."""
+    steps = (step for step in path[len(start) :] if isinstance(step, str))
+    anchors = ((step, parse_anchor(step)) for step in steps)
+    names = [anchor.key if anchor else step for step, anchor in anchors]
+    return field_elsewhere(*names[-2:], types) if len(names) > 1 else ""
 
 
 def _concerns_every_kind(rule: Rule, pattern: Pattern) -> bool:

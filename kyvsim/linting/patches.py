@@ -384,8 +384,8 @@ def path_problem(path: str) -> tuple[str, str]:
         if name in _STRING_MAPS and "/" in rest and "{{" not in rest:
             meant = path.removesuffix(rest) + rest.replace("/", "~1")
             text = (
-                f"`{path}` is not found, since the values of `{name}` are strings: `/` in a key is "
-                f"`~1` (write `{meant}`)"
+                f"`{path}` is a field inside a value of `{name}`, but these are strings: `/` in a "
+                f"key is `~1` (write `{meant}`)"
             )
             return text, meant
         in_metadata = index and names[index - 1] == "metadata"

@@ -10,7 +10,7 @@ from kyvsim.engine.conditions.operators import Operator
 from kyvsim.jmespath.functions import Function, function_named
 from kyvsim.jmespath.parse import QuerySyntaxError, Tree, parse
 from kyvsim.jmespath.variables import VARIABLE
-from kyvsim.kubernetes.discovery import KindTable, kind_of_plural
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
 from kyvsim.kubernetes.objects import (
     Json,
     Path,
@@ -602,6 +602,11 @@ def typed_expressions(
             yield from _problems(one.document, types, found, walk(one.conditions))
 
 
+def typed_expressions_of(policy: Policy) -> Iterator[Diagnostic]:
+    """Yield what the expressions of one policy read that no object of Kubernetes' kinds has."""
+    return typed_expressions((policy,), NO_KINDS)
+
+
 def _types_of_rule(policy: Policy, rule: Rule, find: FindType, kinds: KindTable) -> _RuleTypes:
     nodes = nodes_of(rule)
     return _RuleTypes(
@@ -749,7 +754,9 @@ def _why_constant(operator: Operator, value: Json, found: _Types) -> str:
     if any(one.sequence for one in found):
         if isinstance(value, int | float):
             return f"{text}: compare its length, `length(…)`"
-        return f"{text}, and the value is not{list_hint(operator)}"
+        of_orders = " (compare each element in a `foreach`)"
+        how = of_orders if operator.name.startswith(_ORDERS) else list_hint(operator)
+        return f"{text}, and the value is not{how}"
     if isinstance(value, list) and {one.scalar for one in found} == {NUMERIC}:
         how = f"`value: {value[0]}`" if len(value) == 1 else "a condition for each"
         return f"{text}, and a range is not an item of a list: write {how}"

@@ -1,9 +1,11 @@
 """The definition of checks, and the checks of runs: parts without effect on the input."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -11,6 +13,7 @@ from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS
+from kyvsim.linting.fields import json_patches, unfitting_patterns
 from kyvsim.linting.patterns import misread_patterns, replaced_lists
 from kyvsim.linting.queries import misread_queries
 from kyvsim.linting.references import (
@@ -26,6 +29,7 @@ from kyvsim.linting.references import (
     unused_values,
 )
 from kyvsim.linting.suites import TestInputs
+from kyvsim.linting.traversal import joined_texts, nodes_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.policy import (
     SEVERITIES,
@@ -41,6 +45,7 @@ from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 from kyvsim.policy.autogen import ANNOTATION
+from kyvsim.policy.tree import Condition
 
 
 class CheckSubject(StrEnum):
@@ -246,11 +251,68 @@ RUN_CHECKS: Final = (
 """The checks that `apply` and `test` run; the other checks are in `registry.py`."""
 
 
+def _has_json_patches(rule: Rule) -> bool:
+    return any(json_patches(rule.tree))
+
+
+def _merges_wildcards(rule: Rule) -> bool:
+    return rule.tree.mutate is not None and "*" in joined_texts(rule)
+
+
+def _excludes(rule: Rule) -> bool:
+    return rule.tree.exclude is not None
+
+
+_UNUSUAL_NAME: Final = re.compile(r"[^a-z0-9.*?-]")
+
+
+def _has_unusual_names(rule: Rule) -> bool:
+    filters = rule.tree.filters
+    names = (name for one in filters for name in (*one.names, one.name, *one.namespaces))
+    return any(_UNUSUAL_NAME.search(str(name)) for name in names if name)
+
+
+def _keys(rule: Rule, *operators: str) -> list[str]:
+    """Return the keys of conditions whose operators begin with one of some words."""
+    if not any(word in joined_texts(rule) for word in operators):
+        return []
+    conditions = (one for one in nodes_of(rule) if isinstance(one, Condition))
+    return [str(one.key) for one in conditions if one.operator.startswith(operators)]
+
+
+def _tests_constants(rule: Rule) -> bool:
+    return any("{{" not in key for key in _keys(rule, ""))
+
+
+def _orders_lists(rule: Rule) -> bool:
+    return any("[" in key for key in _keys(rule, "Greater", "Less", "Duration"))
+
+
+def _tests_whole_lists(rule: Rule) -> bool:
+    return any("[" in key for key in _keys(rule, "AllIn", "AllNotIn"))
+
+
+_OF_FEW_RULES: Final = (
+    (_has_json_patches, "patches.misread_paths"),
+    (_has_json_patches, "patches.ascending_removals"),
+    (_merges_wildcards, "patches.names_without_anchor"),
+    (_excludes, "matching.ineffective_exclusions"),
+    (_has_unusual_names, "matching.impossible_names"),
+    (_tests_constants, "expressions.constant_conditions"),
+    (_orders_lists, "query_types.typed_expressions_of"),
+    (_tests_whole_lists, "descriptions.understated_rules"),
+)
+"""Checks of `lint` that runs need for few rules: which ones, and the function as `module.function`.
+
+Their modules take longer to import than a small run takes.
+"""
+
+
 def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
     """Yield warnings about parts without effect in a run.
 
     Those about parts that do not mean what they seem to mean are checks of `lint`, too: because of
-    such a part a rule may pass without a word.
+    such a part a rule may pass without a word, or fail for all objects.
     """
     for check in RUN_CHECKS:
         yield from check.run(given)
@@ -258,7 +320,12 @@ def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
         if policy.facts.has_rules:
             yield from misread_queries(policy)
             yield from misread_patterns(policy)
+            for concerns, function in _OF_FEW_RULES:
+                if any(map(concerns, policy.rules)):
+                    module, name = function.split(".")
+                    yield from getattr(import_module(f"kyvsim.linting.{module}"), name)(policy)
     yield from replaced_lists(given.policies, given.kinds)
+    yield from unfitting_patterns(given.policies, given.kinds)
 
 
 def nothing_matched(

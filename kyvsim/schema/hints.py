@@ -1,5 +1,6 @@
 """What is meant by fields and values that the types of objects do not have."""
 
+from collections import deque
 from collections.abc import Collection, Sequence
 
 from kyvsim.kubernetes.objects import Json
@@ -49,6 +50,30 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
     if has_data and not near and name not in {"spec", "status"}:
         return ": the keys of a ConfigMap or Secret are in `data`"
     return near
+
+
+_DEEPEST = 6
+_MOST_TYPES = 3000
+
+
+def field_elsewhere(parent: str, name: str, types: Sequence[Type]) -> str:
+    """Return where objects of some types have `parent.name`, as the end of a message, or "".
+
+    A field of a Pod is often written where one of its containers has it, and the other way round.
+    """
+    pending: deque[tuple[tuple[str, ...], Type]] = deque(((), one) for one in types)
+    for _ in range(_MOST_TYPES):
+        if not pending:
+            break
+        path, one = pending.popleft()
+        if one.sequence is not None:
+            path, one = (*path[:-1], f"{path[-1]}[]"), resolve(one.sequence.element)
+        fields = one.mapping.fields if one.mapping is not None else {}
+        if name in fields and path and path[-1].removesuffix("[]") == parent:
+            return f": it is in `{'.'.join((*path, name))}`"
+        if len(path) < _DEEPEST:
+            pending += [((*path, field), resolve(fields[field])) for field in fields]
+    return ""
 
 
 def value_problem(types: Sequence[Type], values: Json) -> str:

@@ -776,6 +776,9 @@ def test_a_generated_object_that_no_server_accepts_says_why(policy, note):
     assert bool(result.note) is bool(note)
 
 
+JSON_PATCH = 'mutate: {patchesJson6902: \'[{"op": "add", "path": "%s", "value": "b"}]\'}'
+
+
 def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
     policy = classic(f"mutate: {{targets: {TARGETS.replace('Pod', 'Pods')}, {PATCH}}}")
     run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
@@ -790,6 +793,26 @@ def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
         ('validate: {message: x, pattern: {spec: {hostname: "=>2"}}}', ["KV306"]),
         ("mutate: {patchStrategicMerge: {spec: {containers: [{tty: true}]}}}", ["KV311"]),
         (deny("{{ request.object.spec.hostPID || `false` }}", "Equals", "a"), []),
+        ("validate: {message: x, pattern: {spec: {template: {spec: {tty: true}}}}}", ["KV225"]),
+        ('validate: {message: x, pattern: {spec: {=(hostIPC): "false"}}}', []),
+        (deny("request.object.metadata.name", "Equals", "a"), ["KV222"]),
+        (
+            deny("{{ request.object.spec.containers[].ports[].hostPort }}", "GreaterThan", "1"),
+            ["KV222"],
+        ),
+        (deny("{{ request.object.spec.priority || `0` }}", "GreaterThan", "1"), []),
+        (JSON_PATCH % "/metadata/annotations/example.com/a", ["KV330"]),
+        (JSON_PATCH % "/metadata/annotations/example.com~1a", []),
+        (
+            'mutate: {patchStrategicMerge: {spec: {containers: [{name: "*", tty: true}]}}}',
+            ["KV331"],
+        ),
+        ("exclude: {any: [{resources: {kinds: [Ingress]}}]}\n    validate: {deny: {}}", ["KV312"]),
+        (
+            "exclude: {any: [{resources: {namespaces: [my_lab]}}]}\n    validate: {deny: {}}",
+            ["KV313"],
+        ),
+        ("exclude: {any: [{resources: {namespaces: [lab]}}]}\n    validate: {deny: {}}", []),
     ],
 )
 def test_a_part_that_means_something_else_is_a_warning_of_the_run(body, codes):
