@@ -303,7 +303,7 @@ def _elsewhere(path: Path, start: Path, types: Sequence[Type]) -> str:
     steps = (step for step in path[len(start) :] if isinstance(step, str))
     anchors = ((step, parse_anchor(step)) for step in steps)
     names = [anchor.key if anchor else step for step, anchor in anchors]
-    return field_elsewhere(*names[-2:], types) if len(names) > 1 else ""
+    return field_elsewhere(names[-2], names[-1], types) if len(names) > 1 else ""
 
 
 def _concerns_every_kind(rule: Rule, pattern: Pattern) -> bool:

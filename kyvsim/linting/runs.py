@@ -272,24 +272,16 @@ def _has_unusual_names(rule: Rule) -> bool:
     return any(_UNUSUAL_NAME.search(str(name)) for name in names if name)
 
 
-def _keys(rule: Rule, *operators: str) -> list[str]:
-    """Return the keys of conditions whose operators begin with one of some words."""
-    if not any(word in joined_texts(rule) for word in operators):
-        return []
-    conditions = (one for one in nodes_of(rule) if isinstance(one, Condition))
-    return [str(one.key) for one in conditions if one.operator.startswith(operators)]
+def _has_conditions(rule: Rule) -> bool:
+    return any(isinstance(one, Condition) for one in nodes_of(rule))
 
 
-def _tests_constants(rule: Rule) -> bool:
-    return any("{{" not in key for key in _keys(rule, ""))
-
-
-def _orders_lists(rule: Rule) -> bool:
-    return any("[" in key for key in _keys(rule, "Greater", "Less", "Duration"))
+def _reads_objects(rule: Rule) -> bool:
+    return "object." in joined_texts(rule)
 
 
 def _tests_whole_lists(rule: Rule) -> bool:
-    return any("[" in key for key in _keys(rule, "AllIn", "AllNotIn"))
+    return any(name in joined_texts(rule) for name in ("AllIn", "AllNotIn"))
 
 
 _OF_FEW_RULES: Final = (
@@ -298,8 +290,8 @@ _OF_FEW_RULES: Final = (
     (_merges_wildcards, "patches.names_without_anchor"),
     (_excludes, "matching.ineffective_exclusions"),
     (_has_unusual_names, "matching.impossible_names"),
-    (_tests_constants, "expressions.constant_conditions"),
-    (_orders_lists, "query_types.typed_expressions_of"),
+    (_has_conditions, "expressions.constant_conditions"),
+    (_reads_objects, "query_types.typed_expressions_of"),
     (_tests_whole_lists, "descriptions.understated_rules"),
 )
 """Checks of `lint` that runs need for few rules: which ones, and the function as `module.function`.

@@ -792,7 +792,7 @@ def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
         (deny("{{ request.object.spec.hostPID || true }}", "Equals", "a"), ["KV301"]),
         ('validate: {message: x, pattern: {spec: {hostname: "=>2"}}}', ["KV306"]),
         ("mutate: {patchStrategicMerge: {spec: {containers: [{tty: true}]}}}", ["KV311"]),
-        (deny("{{ request.object.spec.hostPID || `false` }}", "Equals", "a"), []),
+        (deny("{{ request.object.spec.hostPID || `false` }}", "Equals", True), []),
         ("validate: {message: x, pattern: {spec: {template: {spec: {tty: true}}}}}", ["KV225"]),
         ('validate: {message: x, pattern: {spec: {=(hostIPC): "false"}}}', []),
         (deny("request.object.metadata.name", "Equals", "a"), ["KV222"]),
@@ -801,6 +801,8 @@ def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
             ["KV222"],
         ),
         (deny("{{ request.object.spec.priority || `0` }}", "GreaterThan", "1"), []),
+        (deny("{{ request.object.spec.hostPIDs || `false` }}", "Equals", True), ["KV328"]),
+        (deny("{{ request.object.spec.restartPolicy || '' }}", "Equals", "Nevr"), ["KV349"]),
         (JSON_PATCH % "/metadata/annotations/example.com/a", ["KV330"]),
         (JSON_PATCH % "/metadata/annotations/example.com~1a", []),
         (
