@@ -14,8 +14,11 @@ from kyvsim.engine.pattern import compile_pattern, compile_scalar
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, KubernetesObject, object_key
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rules.unchanged import unchanged_reason
+from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.tracing import TraceContext, trace_step, untraced
 from kyvsim.patch.json_patch import (
     PatchOperation,
     compile_json_patch,
@@ -36,6 +39,8 @@ class Patcher(NamedTuple):
     """Returns the patched object, or the same object if nothing changes; raises `PatchError`."""
     operations: Sequence[PatchOperation] = ()
     """The operations of a JSON patch."""
+    merge: Json = None
+    """A strategic merge patch."""
 
 
 def filled_patcher(block: object, meter: Meter | None = None) -> Patcher:
@@ -77,7 +82,7 @@ def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
         changed = patch(obj)
         return obj if changed is obj else read_back(changed)
 
-    return Patcher(patched, operations)
+    return Patcher(patched, operations, merge)
 
 
 def _compile_condition(meter: Meter | None, pattern: object) -> Callable[[Json], bool]:
@@ -137,9 +142,31 @@ def _compile(context: RuleContext) -> CompiledBody:
     patch = compile_rule_patch(context)
 
     def evaluate(evaluation: Evaluation) -> Outcome:
-        return apply_rule_patch(patch, evaluation, object_to_patch(evaluation))
+        obj = object_to_patch(evaluation)
+        outcome = apply_rule_patch(patch, evaluation, obj)
+        if outcome.status is RuleStatus.SKIP and context.trace.takes_steps:
+            _trace_reason(context.trace, patch, evaluation, obj)
+        return outcome
 
     return evaluate
+
+
+def _trace_reason(
+    trace: TraceContext,
+    patch: Callable[[Evaluation], Patcher],
+    evaluation: Evaluation,
+    obj: KubernetesObject,
+) -> None:
+    """Report why a patch changes nothing; runs that explain no results do not need it."""
+    merge = untraced(trace, lambda: patch(evaluation)).merge
+    field = "patchesJson6902" if merge is None else "patchStrategicMerge"
+    reason = unchanged_reason(merge, obj, _fits)
+    place = trace.at("mutate", field, *reason.path)
+    trace_step(place, Step(StepKind.CONCERN, reason.text, answer=RuleStatus.SKIP))
+
+
+def _fits(pattern: Json, value: Json) -> bool:
+    return _compile_condition(None, pattern)(value)
 
 
 def apply_rule_patch(
