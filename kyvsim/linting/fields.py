@@ -673,7 +673,9 @@ def _patterns(rule: RuleNode) -> Iterator[tuple[Pattern, str]]:
         for loop in rule.validate.foreach or ():
             found = _PATH.fullmatch(loop.list.strip())
             # `[]` after a field flattens lists of lists only.
-            if found and "[" not in found[1]:
+            if loop.element_scope is False:
+                places.append((loop, ""))
+            elif found and "[" not in found[1]:
                 places.append((loop, f"{found[1]}[]"))
         for one, path in places:
             for pattern in filter(None, (one.pattern, *(one.any_pattern or ()))):

@@ -286,6 +286,34 @@ def test_patterns_of_elements(remarks, path, pattern, found):
     assert [where.rpartition("/")[2] for _, where, _ in places] == found
 
 
+def test_a_loop_without_element_scope_has_patterns_of_objects(remarks):
+    loop = {"list": "request.object.spec.containers", "elementScope": False}
+    loop["pattern"] = {"metadata": {"name": "a"}, "image": "a"}
+    rule = {"validate": {"foreach": [loop]}}
+    places = remarks(lambda policy: unfitting_patterns([policy], {}), rule)
+    assert [where.rpartition("/")[2] for _, where, _ in places] == ["image"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        (
+            {"spec": {"=(securityContext)": {"=(privileged)": "false"}}},
+            ": it is in `spec.containers[].securityContext.privileged`",
+        ),
+        (
+            {"spec": {"containers": [{"securityContext": {"fsGroup": 1}}]}},
+            ": it is in `spec.securityContext.fsGroup`",
+        ),
+        ({"spec": {"securityContext": {"other": 1}}}, ""),
+    ],
+)
+def test_a_field_of_another_part_of_the_object_is_found(remarks, pattern, hint):
+    rule = {"validate": {"pattern": pattern}}
+    ((_, _, text),) = remarks(lambda policy: unfitting_patterns([policy], {}), rule)
+    assert text.endswith(f" here{hint}")
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "field"),
     [
