@@ -139,14 +139,19 @@ def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     match, exclude = subject.rule.tree.match, subject.rule.tree.exclude
     if exclude is None or exclude.all or match.all:
         return
+    path = None
     if match.any and exclude.any:
-        removed = [*map(_fields, exclude.any)]
-        empty = any(_fields(one) in removed for one in match.any)
-    else:
-        empty = not exclude.is_empty and _covers(match.own, exclude.own)
-    if empty:
+        selected = [*map(_fields, match.any)]
+        path = next((one.path for one in exclude.any if _fields(one) in selected), None)
+    elif not exclude.is_empty and _covers(match.own, exclude.own):
+        path = exclude.path
+    if path is not None:
         text = f"{subject.text_path}: Invalid value: Rule is matching an empty set"
-        yield subject.error(exclude.path, "KV122", text)
+        note = "note: this part of the exclude block excludes all that the rule matches: "
+        how = "remove it, or add criteria to it"
+        if exclude.any and len(exclude.any) > 1:
+            how = "each item of `any` excludes on its own, so join it with those of another item"
+        yield subject.error(path, "KV122", text)._replace(excerpt=(f"{note}{how}",))
 
 
 def _fields(one: ResourceFilter) -> tuple[ResourceFilter, list[Json] | None]:

@@ -205,7 +205,7 @@ def test_a_sound_policy_passes():
             rule(exclude=KINDS),
             {},
             "KV122",
-            "spec/rules/0/exclude",
+            "spec/rules/0/exclude/any/0",
             "spec.rules[0]: Invalid value: Rule is matching an empty set",
         ),
         (
@@ -776,6 +776,15 @@ def test_legacy_blocks_with_another_criterion_do_not_exclude_everything(field, v
     )
     found = refusals(rule(match={"resources": pods}, exclude=exclude), background=False)
     assert "KV122" not in [remark.code for remark in found]
+
+
+def test_an_exclude_block_that_covers_the_match_block_says_how_to_join_items():
+    other = {"resources": {"kinds": ["Pod"], "namespaces": ["lab"]}}
+    (found,) = refusals(rule(exclude={"any": [other, *KINDS["any"]]}))
+    assert str(found.location) == "spec/rules/0/exclude/any/1"
+    assert found.excerpt[0].endswith("so join it with those of another item")
+    (found,) = refusals(rule(exclude=KINDS))
+    assert found.excerpt[0].endswith("remove it, or add criteria to it")
 
 
 def test_every_criterion_is_compared_with_those_of_an_exclude_block():
