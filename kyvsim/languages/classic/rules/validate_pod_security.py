@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_pss.go.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import (
@@ -33,6 +33,7 @@ from kyvsim.languages.classic.pod_security.controls import (
 )
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType, validation_of
+from kyvsim.model.diagnostic import listed
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.result import Phase
 from kyvsim.model.tracing import traced
@@ -122,6 +123,47 @@ def _is_excluded(finding: ForbiddenField, exclusion: Exclusion) -> bool:
         value = "true" if value else "false"
     values = value if isinstance(value, tuple) else (str(value),) if value != "" else ()
     return exclusion.has_value is None or all(map(exclusion.has_value, values))
+
+
+def _unapplied(entry: PodSecurityExclusion, by: Exclusion, finding: ForbiddenField) -> str:
+    """Return why an exclusion for the control does not exempt a finding, or ""."""
+    container = finding.container
+    image = container.data.get("image", "") if container else ""
+    if container and by.has_image is None:
+        return 'it is for the Pod: add `images`, such as `["*"]`, for its containers'
+    if by.has_image is not None and container is None:
+        if "ontainers" in finding.field:
+            return ""
+        return "`images` is for containers, and this is a field of the Pod: remove `images`"
+    if by.has_image is not None and not by.has_image(image):
+        wildcard = f"*{entry.images[0].strip('*')}*"
+        hint = f", such as `{wildcard}`" if compile_wildcard(wildcard)(image) else ""
+        return (
+            f"its images ({listed(entry.images)}) are not `{image}`: a pattern has to match the "
+            f"whole image{hint}"
+        )
+    if by.field and by.field != _INDEX.sub("*", finding.field):
+        return f"it is only for `{by.field}`, and not for `{_INDEX.sub('*', finding.field)}`"
+    if not _is_excluded(finding, by):
+        return f"its values are only {listed(entry.values)}"
+    return ""
+
+
+def _notes_on_exclusions(
+    specification: PodSecurity,
+    exclusions: Sequence[Exclusion],
+    checks: Iterable[ActiveCheck],
+    left: Violations,
+) -> Iterator[str]:
+    """Yield why exclusions of violated controls do not exempt what is left of them."""
+    for check in checks:
+        for finding in left[check.id].findings[:1]:
+            for index, (entry, by) in enumerate(
+                zip(specification.exclude, exclusions, strict=True)
+            ):
+                why = _unapplied(entry, by, finding) if by.control == check.control else ""
+                if why:
+                    yield f"`exclude[{index}]` ({by.control}) does not exempt this: {why}"
 
 
 # The properties of violated controls in reports.
@@ -267,7 +309,8 @@ def _compile_checks(context: RuleContext, specification: PodSecurity) -> Compile
         left = [one for one in checks if one.id in violations]
         message = start + "".join(_violation_text(violations[one.id], kind) for one in left)
         properties = _control_properties((level, version), left, found)
-        return failed(message, own=own)._replace(properties=properties)
+        notes = tuple(_notes_on_exclusions(specification, exclusions, left, violations))
+        return failed(message, own=own)._replace(properties=properties, hints=notes)
 
     return evaluate
 

@@ -238,6 +238,32 @@ def test_what_is_left(spec, entries, wanted):
     assert left(spec, *entries) == wanted
 
 
+@pytest.mark.parametrize(
+    ("spec", "entry", "why"),
+    [
+        (TWO, {**CAPABILITIES, "images": ["nginx"]}, "image, such as `*nginx*`"),
+        (TWO, {**CAPABILITIES, "images": ["nginx:*"]}, "(`nginx:*`) are not `busybox`: a pattern"),
+        (
+            TWO,
+            {**CAPABILITIES, "restrictedField": ADD, "values": ["NET_ADMIN"]},
+            "its values are only `NET_ADMIN`",
+        ),
+        (
+            TWO,
+            {**CAPABILITIES, "restrictedField": field(0), "values": ["*"]},
+            f"it is only for `{field(0)}`, and not for `{ADD}`",
+        ),
+        (HOST_EXCLUSIONS, {**NAMESPACES_EXCLUSIONS, "images": ["*"]}, "a field of the Pod: remove"),
+        (TWO, NAMESPACES_EXCLUSIONS, ""),
+    ],
+)
+def test_a_failure_says_why_an_exclusion_does_not_exempt_it(spec, entry, why):
+    outcome = run(pod(**spec), version="latest", exclude=[entry])
+    assert outcome.status.value == "fail"
+    assert why in "".join(outcome.hints)
+    assert bool(outcome.hints) is bool(why)
+
+
 def test_an_exclusion_without_images_takes_one_container_away():
     spec = {"containers": [{"name": "a"}, {"name": "b"}]}
     assert left(spec, NON_ROOT) == ["spec.containers[1].securityContext.runAsNonRoot"]
