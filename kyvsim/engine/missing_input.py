@@ -179,12 +179,17 @@ def _missing_of_request(
         return field, "no AdmissionReview is given", remedy
     elif root and root[0] in _USER and not (request.user or _values(scope).get("userInfo")):
         field = str(root[0]) if root[0] in _ACCOUNT else _shown(("request", *reference.path[:2]))
-        return (
-            field,
-            "no user is given",
-            "pass --as USER or --userinfo FILE, in tests `userinfo: FILE`",
-        )
+        return field, "no user is given", _giving(reference.path[:2])
     return None
+
+
+def _giving(field: FieldPath) -> str:
+    """Return how to provide a field of the user."""
+    roles = next((step for step in field if step in {"roles", "clusterRoles"}), None)
+    if roles:
+        return f"pass --userinfo FILE with `{roles}: [NAME]`, in tests `userinfo: FILE`"
+    group = " --as-group GROUP" if "groups" in field else ""
+    return f"pass --as USER{group} or --userinfo FILE, in tests `userinfo: FILE`"
 
 
 def _values(scope: JSONContext) -> dict[str, Json]:
@@ -268,6 +273,14 @@ _REMEDIES: Final = (
         "the {0} is not a valid {1}: test it first, such as with `matches(…)`",
     ),
     (
+        r'failed to resolve request\.object\b.*Unknown key "object" in path',
+        "no request starts a cleanup, so `request.object` has no value: write `target`",
+    ),
+    (
+        r'^(?!.*rror from server).* "[^"]*" not found$',
+        "correct the name and the namespace, or create the object before the rule is triggered",
+    ),
+    (
         r'Unknown key "([^"]+)" in path',
         (
             "there is no `{0}`: check its spelling, or give the variable a default: "
@@ -300,7 +313,14 @@ _REMEDIES: Final = (
         ),
     ),
     (
-        r"(?:remove|replace|test) operation does not apply: doc is missing",
+        r"replace operation does not apply: doc is missing",
+        (
+            "the object has nothing at this path: write `add`, which also sets a missing field, or "
+            "test that in a precondition or expression"
+        ),
+    ),
+    (
+        r"(?:remove|test) operation does not apply: doc is missing",
         "the object has nothing at this path: test that in a precondition or expression",
     ),
     (

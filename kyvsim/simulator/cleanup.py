@@ -58,7 +58,7 @@ class CleanupController:
     def _observe(self, change: StoreChange) -> None:
         """Schedule the next run of a policy that is new or changed."""
         key = change.key
-        if change.new is None or not _is_scheduled(key):
+        if change.new is None or not is_scheduled(key):
             return
         if change.old is None or change.old.get("spec") != change.new.get("spec"):
             self._sim.scheduler.after(NOTICE, _CLEANUP_ACTOR, lambda: self._plan(key))
@@ -67,21 +67,15 @@ class CleanupController:
         """Schedule the next run of every stored policy: overdue ones run immediately."""
         for obj in self._sim.store.every():
             key = object_key(obj)
-            if _is_scheduled(key):
+            if is_scheduled(key):
                 self._plan(key)
 
     def _plan(self, key: ObjectKey) -> None:
         obj = self._sim.store.get(*key)
         if obj is None:
             return
-        # After its last execution, or its creation if it has none.
-        last = text_field(obj.get("status"), "lastExecutionTime")
-        since = last or text_field(metadata(obj), "creationTimestamp")
-        schedule = text_field(obj.get("spec"), "schedule")
-        times: list[datetime] = []
-        with suppress(ValueError):
-            times = next_times(schedule, datetime.fromisoformat(since), 1)
-        for due in times:
+        due = next_run(obj)
+        if due is not None:
             plan = self._plans[key] = self._plans.get(key, 0) + 1
             delay = max((due - self._sim.clock.now()).total_seconds(), 1.0)
             run = partial(self._run, key, plan)
@@ -109,7 +103,7 @@ class CleanupController:
             if error is None or error.code != _NOT_FOUND:
                 why = error.message if error else ""
                 self._kyverno.events.record(cleaned_up(self._sim, compiled.policy, target, why))
-        status = {**(obj.get("status") or {}), "lastExecutionTime": self._sim.clock.stamp()}
+        status = {**(obj.get("status") or {}), LAST_RUN: self._sim.clock.stamp()}
         self._sim.client(CLEANUP).update({**obj, "status": status}, "status")
         self._plan(key)
 
@@ -160,7 +154,22 @@ class CleanupController:
         return any(one.status is RuleStatus.PASS for one in response.results)
 
 
-def _is_scheduled(key: ObjectKey) -> bool:
+LAST_RUN = "lastExecutionTime"
+"""The field of the status of a policy with the time of its last run."""
+
+
+def next_run(obj: KubernetesObject) -> datetime | None:
+    """Return when a policy is next due, after its last run, or its creation if it has none."""
+    since = text_field(obj.get("status"), LAST_RUN)
+    since = since or text_field(metadata(obj), "creationTimestamp")
+    with suppress(ValueError):
+        schedule = text_field(obj.get("spec"), "schedule")
+        return next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
+    return None
+
+
+def is_scheduled(key: ObjectKey) -> bool:
+    """Return whether an object is a policy that deletes objects on a schedule."""
     older = key.kind in CLEANUP_POLICIES.kinds and key.api_version.startswith("kyverno.io/")
     return older or (is_cel_policy(key) and not is_webhook_policy(key))
 

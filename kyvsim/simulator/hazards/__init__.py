@@ -39,6 +39,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     policies.lifetime_annotation,
     generation.leftover_objects,
     generation.objects_lost_with_policy,
+    policies.later_schedule,
 )
 
 

@@ -1,13 +1,14 @@
 """Hazards of policies as written and installed: settings, permissions, unsimulated features."""
 
 from collections.abc import Iterator
+from math import ceil
 from types import MappingProxyType
 
 from kyvsim.engine.compile import Model
 from kyvsim.engine.missing_input import is_limit_of_kyvsim, remedy_for
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.lifetimes import TTL_LABEL
-from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key
+from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key, text_field
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
 from kyvsim.model.simulation import (
@@ -21,11 +22,14 @@ from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.admission.policy_validation import NO_CLEANUP_RIGHT, lacking_needs, roles_for
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.cleanup import missing_verbs
+from kyvsim.simulator.cleanup import LAST_RUN, is_scheduled, missing_verbs, next_run
 from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
-_ROLE = 'grant it with a ClusterRole that has the label `rbac.kyverno.io/aggregate-to-{}: "true"`'
+_ROLE = (
+    "grant it with a ClusterRole (as `--object FILE`) that has the label "
+    '`rbac.kyverno.io/aggregate-to-{}: "true"`'
+)
 _CLEANUP_ROLE = _ROLE.format("cleanup-controller")
 
 
@@ -100,7 +104,7 @@ def refused_policy(facts: Facts) -> Iterator[Hazard]:
         yield facts.hazard(
             "KH015",
             f"the policy is rejected{when}: {users} lacks permissions that it needs in the "
-            f"installation `{facts.sim.settings.installation.name}`; {which}",
+            f"installation `{facts.sim.settings.installation.name}`; {which} (as `--object FILE`)",
             policies=(policy.key,),
             events=[event.number],
             location=facts.place(policy),
@@ -311,6 +315,29 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
                 f"{_CLEANUP_ROLE}"
             )
             yield facts.hazard("KH024", text, objects=keys, events=sorted(numbers)[:1])
+
+
+def later_schedule(facts: Facts) -> Iterator[Hazard]:
+    """KH045: a policy that deletes objects on a schedule is due after the end of the simulation."""
+    now = facts.sim.clock.now()
+    for obj in facts.sim.store.every():
+        due = next_run(obj) if is_scheduled(object_key(obj)) else None
+        policy = facts.sim.readers.policy(obj)[0] if due else None
+        if due is None or due <= now or policy is None or text_field(obj.get("status"), LAST_RUN):
+            continue
+        hours = ceil((facts.sim.clock.elapsed + (due - now).total_seconds()) / 3600)
+        text = (
+            f"the policy does not run, since its schedule `{obj['spec']['schedule']}` is due at "
+            f"{due:%Y-%m-%d %H:%M}, after the end of the simulation: pass `--horizon {hours}h`"
+        )
+        yield facts.hazard(
+            "KH045",
+            text,
+            level=HazardLevel.INFO,
+            policies=(policy.key,),
+            events=facts.sim.timeline.about(object_key(obj))[:1],
+            location=facts.place(policy),
+        )
 
 
 def lifetime_annotation(facts: Facts) -> Iterator[Hazard]:

@@ -53,6 +53,8 @@ kind: Namespace
 metadata: {name: shop, labels: {team: a}}
 """
 USER = "missing input: no user is given, and the rule reads `%s`: pass --as USER or --userinfo FILE"
+GROUPS = "`request.userInfo.groups`: pass --as USER --as-group GROUP or --userinfo FILE"
+ROLES = "`request.userInfo.clusterRoles`: pass --userinfo FILE with `clusterRoles: [NAME]`"
 OLD = "missing input: a CREATE request has no old object, and the rule reads `%s`: pass it with "
 SPACE = "missing input: Namespace `shop` is not given, and the rule reads `%s`: add it to the "
 SERVER = "missing input: the object has no `%s`, which a cluster sets, and the rule reads `%s`: add"
@@ -95,7 +97,7 @@ IS_OLD = deny("{{ request.oldObject.metadata.labels.app }}", "Equals", "a")
         (
             classic(deny("{{ request.userInfo.groups || `[]` }}", "AllNotIn", "admins")),
             "fail",
-            USER % "request.userInfo.groups",
+            GROUPS,
         ),
         (
             classic("validate: {message: x, deny: {}}", ", subjects: [{kind: User, name: dev}]"),
@@ -105,12 +107,12 @@ IS_OLD = deny("{{ request.oldObject.metadata.labels.app }}", "Equals", "a")
         (
             classic("validate: {message: x, deny: {}}", ", clusterRoles: [admin]"),
             "fail",
-            USER % "request.userInfo.clusterRoles",
+            ROLES,
         ),
         (
             IN_CEL % "'admins' in request.userInfo.groups",
             "error",
-            USER % "request.userInfo.groups",
+            GROUPS,
         ),
         (
             classic(
@@ -236,7 +238,7 @@ EMPTY = '{{ request.object.metadata.labels.a || "" }}'
         (
             classic("mutate: {patchesJson6902: '- {op: replace, path: /spec/a/b, value: b}'}"),
             "error",
-            "the object has nothing at this path",
+            "the object has nothing at this path: write `add`, which also sets a missing field",
         ),
         (
             MUTATING % 'op: "add", path: "/metadata/labels/a", value: "b"',
@@ -317,6 +319,18 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
         (
             'add operation does not apply: doc is missing path: "/metadata/labels/a": missing',
             "(`patchStrategicMerge`, ApplyConfiguration)",
+        ),
+        (
+            "remove operation does not apply: doc is missing path: /spec/a: missing value",
+            "the object has nothing at this path: test that in a precondition or expression",
+        ),
+        (
+            'failed to resolve request.object.data at path : Unknown key "object" in path',
+            "so `request.object` has no value: write `target`",
+        ),
+        (
+            'response error: : deployments.apps "web" not found',
+            "or create the object before the rule is triggered",
         ),
     ],
 )

@@ -68,9 +68,26 @@ def test_a_cleanup_policy_that_lacks_rights_comes_with_the_label_of_a_role(run, 
     simulation = run(CLEANUP, obj("Namespace", "shop"), refused=True)
     (hazard,) = [one for one in simulation.hazards if one.code == "KH015"]
     assert [one.name for one in hazard.objects] == ["bare"]
-    assert "has no permission to delete kind Pod; grant it with a ClusterRole" in hazard.message
+    assert "has no permission to delete kind Pod; grant it with a ClusterRole (as" in hazard.message
     allowed = run(CLEANUP, obj("Namespace", "shop"), installation=CI)
     assert not [one for one in allowed.hazards if one.code == "KH015"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "horizon", "told"),
+    [
+        ("0 3 * * *", 60.0, "is due at 2026-01-01 03:00, after the end of the simulation: pass "),
+        ("0 3 * * *", 4 * 3600.0, ""),
+        ("* * * * *", 90.0, ""),
+    ],
+)
+def test_a_schedule_that_is_due_after_the_run(run, obj, schedule, horizon, told):
+    policy = CLEANUP.replace("* * * * *", schedule)
+    simulation = run(policy, obj("Namespace", "shop"), installation=CI, horizon=horizon)
+    found = [one for one in simulation.hazards if one.code == "KH045"]
+    assert [one.level.value for one in found] == ["info"] * bool(told)
+    assert all(told in one.message for one in found)
+    assert all(one.message.endswith("`--horizon 3h`") for one in found)
 
 
 def test_the_installation_of_the_tests_has_the_rights(run, obj):
