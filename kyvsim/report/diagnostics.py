@@ -401,7 +401,8 @@ def _reason(path: tuple[Step, ...], start: str) -> FailureExplanation:
 
 def _words(step: Step) -> str:
     if step.answer is RuleStatus.ERROR:
-        return step.note
+        # The message of the result has the error.
+        return "; ".join(_operands(step)) or step.note
     if step.kind is StepKind.PATTERN:
         # The expected and actual values of a part of a pattern.
         expected = f"expected {value_text(step.wanted.data)}" if step.wanted else step.note
