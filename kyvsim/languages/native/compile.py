@@ -14,7 +14,9 @@ from typing import TypeAlias
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
 from kyvsim.engine.compile.tracing import counted_rule, traced_rule
+from kyvsim.engine.context import MISSING_INPUT
 from kyvsim.engine.match import MatchFacts, match_facts
+from kyvsim.engine.missing_input import error_text
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
@@ -60,15 +62,16 @@ def compile_native_policy(
     bound: list[_Bound] = []
     for one in bindings or (None,):
         constraints, body, errors = _bind(kind, policy, one, options)
-        bound.append((constraints, body))
         faults.update(dict.fromkeys(errors))
+        if one and _lacks_parameters(one, options):
+            note = f"{MISSING_INPUT}the parameters of the binding `{one.name}`: {_GIVING}"
+            body = _noting(note, body)
+        bound.append((constraints, body))
     reported = list(faults)
     for binding in bindings:
-        reference = binding.tree.param_ref
-        if reference and chosen_parameters(reference, options.parameters) is None:
+        if _lacks_parameters(binding, options):
             text = (
-                f"the binding `{binding.name}` refers to parameters that were not found: pass "
-                "them with --parameter-resource, in tests as `paramResources`"
+                f"the binding `{binding.name}` refers to parameters that were not found: {_GIVING}"
             )
             place = binding.document.locate(("spec", "paramRef"))
             reported.append(Diagnostic("KV157", Severity.ERROR, text, place))
@@ -90,6 +93,14 @@ def compile_native_policy(
         trace = options.trace_of(policy, policy.rules[0])
         rule = traced_rule(counted_rule(rule, kind.ends(policy.cel), trace), policy, trace)
     return CompiledPolicy(policy, (rule,)), tuple(reported)
+
+
+_GIVING = "pass them with --parameter-resource, in tests as `paramResources`"
+
+
+def _lacks_parameters(binding: Binding, options: CompileOptions) -> bool:
+    reference = binding.tree.param_ref
+    return reference is not None and chosen_parameters(reference, options.parameters) is None
 
 
 def compile_invocation(
@@ -182,6 +193,17 @@ def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome | None:
         outcome = body(evaluation)
         return outcome._replace(properties=properties) if outcome else None
+
+    return run
+
+
+def _noting(note: str, body: CompiledBody) -> CompiledBody:
+    """Return a body with a note on its errors."""
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        outcome = body(evaluation)
+        is_error = outcome is not None and bool(error_text(outcome))
+        return outcome._replace(hints=(note,)) if outcome and is_error else outcome
 
     return run
 

@@ -753,6 +753,31 @@ def test_an_unmatched_rule_says_what_it_did_not_match(policy, resource, why):
     assert found.message.endswith(why)
 
 
+NATIVE = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations: [{expression: "size(object.spec.containers) < int(params.data.most)"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: b}
+spec: {policyName: p, validationActions: [Deny], paramRef: {name: most, namespace: lab}}
+"""
+
+
+def test_an_error_for_lack_of_parameters_says_how_to_give_them():
+    note = result_for(NATIVE).note
+    start = "missing input: the parameters of the binding `b`: pass them with --parameter-resource"
+    assert note.startswith(start)
+    assert "has()" not in note
+
+
 GENERATING = """
 apiVersion: policies.kyverno.io/v1
 kind: GeneratingPolicy
