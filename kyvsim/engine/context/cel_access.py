@@ -38,7 +38,7 @@ def resource_access(
     `namespace` is that of a namespaced policy, "" for others.
     """
 
-    def having(api_version: str, resource: str) -> list[tuple[ClusterView, str]]:
+    def having(api_version: str, resource: str, wanted: str = "") -> list[tuple[ClusterView, str]]:
         if api_version.count("/") > 1:
             raise LookupError(f"unexpected GroupVersion string: {api_version}")
         known = [(one, one.kind_of(api_version, resource)) for one in clusters]
@@ -50,21 +50,20 @@ def resource_access(
             )
         elif not found:
             hints.append(
-                f"{MISSING_INPUT}there are no {resource} of {api_version}: add them to the "
+                f"{MISSING_INPUT}there are no {resource} of {api_version}{wanted}: add them to the "
                 "resources, or to a context file under spec.resources"
             )
         return found
 
     def get(api_version: str, resource: str, within: str, name: str) -> KubernetesObject | None:
-        found = (
-            one.get(api_version, kind, within, name) for one, kind in having(api_version, resource)
-        )
+        key = "/".join(filter(None, (within, name)))
+        having_kind = having(api_version, resource, f", such as {key}")
+        found = (one.get(api_version, kind, within, name) for one, kind in having_kind)
         obj = next((obj for obj in found if obj is not None), None)
         if obj is None and not hints:
             hints.append(
-                f"{MISSING_INPUT}there is no {resource} {'/'.join(filter(None, (within, name)))} "
-                f"of {api_version}: add it to the resources, or to a context file under "
-                "spec.resources"
+                f"{MISSING_INPUT}there is no {resource} {key} of {api_version}: add it to the "
+                "resources, or to a context file under spec.resources"
             )
         return obj
 
