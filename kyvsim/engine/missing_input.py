@@ -239,6 +239,13 @@ _REMEDIES: Final = (
         ),
     ),
     (
+        r"no such key: namespace$",
+        (
+            "objects that are in no namespace, such as Namespaces, have no `namespace`: read "
+            "`object.metadata.name`, or `.?namespace.orValue(…)`"
+        ),
+    ),
+    (
         r"no such key: ([A-Za-z_]\w*)$",
         "there is no `{0}`: test it with `has()`, or read `.?{0}.orValue(…)`",
     ),

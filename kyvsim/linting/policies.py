@@ -18,7 +18,6 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.cel.compile import (
     compile_cel_policy,
-    extracts_templates,
     forbidden_names,
     unused_parts,
 )
@@ -38,13 +37,13 @@ from kyvsim.languages.native.type_checking import condition_faults
 from kyvsim.linting.cel_fields import field_problems
 from kyvsim.linting.cel_logic import constant_logic, impossible_texts, unreadable_texts
 from kyvsim.linting.cel_policy import CelPolicy, ParsedExpression, expressions_of
+from kyvsim.linting.cel_runs import checked_policy
 from kyvsim.linting.cel_validations import templates_in_texts
 from kyvsim.linting.registry import run_checks
 from kyvsim.linting.runs import CheckSubject
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.ports import BudgetError, fault_text
-from kyvsim.policy.cel_autogen import is_about_pods, mutation_variants, variants
 from kyvsim.policy.visit import texts
 
 
@@ -118,22 +117,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
     problems = compile_cel_policy(policy, options)[1] or tuple(unused_parts(policy))
     if problems:
         return problems
-    system = options.system
-    env = kyverno_environment(policy.kind, system.clock, system.entropy, release=system.release)
-    kind = policy.kind.removeprefix("Namespaced")
-    # Autogen rewrites the expressions of these kinds as strings.
-    derivable = kind in {"ValidatingPolicy", "ImageValidatingPolicy"}
-    checked = CelPolicy(
-        policy=policy,
-        env=env,
-        expressions=expressions_of(policy.cel, env),
-        derivable=derivable,
-        extracts=extracts_templates(policy, system.release),
-        is_derived=derivable and any(True for _ in variants(policy.cel)),
-        is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.cel)),
-        is_about_pods=is_about_pods(policy.cel.match_constraints),
-        forbidden=tuple(forbidden_names(policy, options)),
-    )
+    checked = checked_policy(policy, options.system, tuple(forbidden_names(policy, options)))
     return tuple(run_checks((CheckSubject.CEL, CheckSubject.EXPRESSIONS), checked))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
+from kyvsim.languages import CEL_POLICIES, kinds_of
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS
 from kyvsim.linting.fields import json_patches, unfitting_patterns
 from kyvsim.linting.patterns import misread_patterns, replaced_lists
@@ -276,8 +277,8 @@ def _has_conditions(rule: Rule) -> bool:
     return any(isinstance(one, Condition) for one in nodes_of(rule))
 
 
-def _reads_objects(rule: Rule) -> bool:
-    return "object." in joined_texts(rule)
+def _has_variables(rule: Rule) -> bool:
+    return "{{" in joined_texts(rule)
 
 
 def _tests_whole_lists(rule: Rule) -> bool:
@@ -291,13 +292,24 @@ _OF_FEW_RULES: Final = (
     (_excludes, "matching.ineffective_exclusions"),
     (_has_unusual_names, "matching.impossible_names"),
     (_has_conditions, "expressions.constant_conditions"),
-    (_reads_objects, "query_types.typed_expressions_of"),
+    (_has_variables, "query_types.typed_expressions_of"),
     (_tests_whole_lists, "descriptions.understated_rules"),
 )
 """Checks of `lint` that runs need for few rules: which ones, and the function as `module.function`.
 
 Their modules take longer to import than a small run takes.
 """
+
+
+_IN_CEL: Final = "cel_runs.misread_expressions"
+
+
+def _function(path: str) -> Callable[[Policy], Iterable[Diagnostic]]:
+    module, name = path.split(".")
+    found: Callable[[Policy], Iterable[Diagnostic]] = getattr(
+        import_module(f"kyvsim.linting.{module}"), name
+    )
+    return found
 
 
 def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
@@ -314,8 +326,9 @@ def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
             yield from misread_patterns(policy)
             for concerns, function in _OF_FEW_RULES:
                 if any(map(concerns, policy.rules)):
-                    module, name = function.split(".")
-                    yield from getattr(import_module(f"kyvsim.linting.{module}"), name)(policy)
+                    yield from _function(function)(policy)
+        elif given.sound and kinds_of(policy) is CEL_POLICIES:
+            yield from _function(_IN_CEL)(policy)
     yield from replaced_lists(given.policies, given.kinds)
     yield from unfitting_patterns(given.policies, given.kinds)
 

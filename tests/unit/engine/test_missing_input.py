@@ -320,6 +320,7 @@ def test_an_error_in_other_words_has_a_remedy(policy, status, remedy):
             'add operation does not apply: doc is missing path: "/metadata/labels/a": missing',
             "(`patchStrategicMerge`, ApplyConfiguration)",
         ),
+        ("failed: no such key: namespace", "`object.metadata.name`, or `.?namespace.orValue(…)`"),
         (
             "remove operation does not apply: doc is missing path: /spec/a: missing value",
             "the object has nothing at this path: test that in a precondition or expression",
@@ -842,6 +843,7 @@ def test_a_typo_in_the_kind_of_a_target_is_a_warning_of_the_run():
         (deny("{{ request.object.spec.priority || `0` }}", "GreaterThan", "1"), []),
         (deny("{{ request.object.spec.hostPIDs || `false` }}", "Equals", True), ["KV328"]),
         (deny("{{ request.object.spec.restartPolicy || '' }}", "Equals", "Nevr"), ["KV349"]),
+        (deny("{{ images.containers[0].tag || '' }}", "Equals", "a"), ["KV350"]),
         (JSON_PATCH % "/metadata/annotations/example.com/a", ["KV330"]),
         (JSON_PATCH % "/metadata/annotations/example.com~1a", []),
         (
@@ -860,6 +862,20 @@ def test_a_part_that_means_something_else_is_a_warning_of_the_run(body, codes):
     run = open_application(
         ApplyInputs((Source("p.yaml", classic(body)),), (Source("r.yaml", POD),))
     )
+    assert [one.code for one in run.diagnostics] == codes
+
+
+@pytest.mark.parametrize(
+    ("expression", "codes"),
+    [
+        ("object.spec.containers.all(c, c.resources.limits.memory <= '1Gi')", ["KV344"]),
+        ("object.spec.restartPolicy == 'never'", ["KV349"]),
+        ("object.metadata.labels.team == 'a'", []),
+    ],
+)
+def test_a_test_in_cel_of_other_values_is_a_warning_of_the_run(expression, codes):
+    policy = IN_CEL % expression
+    run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
     assert [one.code for one in run.diagnostics] == codes
 
 
