@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.explain import Recorder, explanation_of
+from kyvsim.engine.missing_input import remedy_for
 from kyvsim.kubernetes.objects import text_field
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind, deciding
 from kyvsim.model.result import EngineResponse, ReportedReason
@@ -30,7 +31,10 @@ def _reason(
     rule: RuleExplanation, explanation: ObjectExplanation, *, in_test: bool = False
 ) -> ReportedReason:
     decided = decision(rule, explanation, in_test=in_test)
-    return ReportedReason(decided.text, decided.place or rule.place, decided.seen_at)
+    path = deciding(rule.steps)
+    remedy = remedy_for(path[-1].note) if path else ""
+    text = "; ".join(filter(None, (decided.text, remedy)))
+    return ReportedReason(text, decided.place or rule.place, decided.seen_at)
 
 
 def first_reason(

@@ -215,8 +215,17 @@ def underived(policy: Policy, kind: str) -> str:
 
     "" for other kinds, and for policies without rules for Pods.
     """
+    if kind not in {*CONTROLLERS, CRON_JOB}:
+        return ""
+    if policy.cel_tree is not None:
+        names, own = policy.cel_tree.autogen.pod_controllers, f"{kind.lower()}s"
+        of_pods = any("pods" in one.resources for one in policy.cel_tree.resource_rules)
+        if names is None or own in names or not of_pods:
+            return ""
+        only = f"only has {', '.join(names)}" if names else "is empty"
+        return f"`spec.autogen.podControllers.controllers` {only}: add `{own}`"
     of_pods = any("Pod" in (rule.facts.kinds or ()) for rule in policy.rules)
-    if not (policy.facts.has_rules and of_pods and kind in {*CONTROLLERS, CRON_JOB}):
+    if not (policy.facts.has_rules and of_pods):
         return ""
     why = ""
     named = policy.annotations.get(ANNOTATION)

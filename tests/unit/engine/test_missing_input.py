@@ -888,6 +888,39 @@ def test_a_policy_of_another_namespace_says_which_it_is_of():
     assert found.message.endswith('namespace of the policy expected "lab", found "shop"')
 
 
+STATEFUL = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: a, namespace: shop}
+spec: {template: {spec: {containers: [{name: a, image: "nginx:1"}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("controllers", "end"),
+    [
+        ("[deployments]", "controllers` only has deployments: add `statefulsets`"),
+        ("[]", "controllers` is empty: add `statefulsets`"),
+    ],
+)
+def test_a_controller_that_autogen_of_a_cel_policy_leaves_out(controllers, end):
+    settings = f"spec:\n  autogen: {{podControllers: {{controllers: {controllers}}}}}"
+    policy = (IN_CEL % "false").replace("spec:", settings)
+    run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", STATEFUL),)))
+    assert not any(one.results for answer in run.responses for one in answer.responses)
+    (found,) = run.final_checks(0)
+    assert found.message.endswith(end)
+
+
+def test_a_match_condition_that_fails_has_its_remedy_in_a_run_of_skips():
+    conditions = '  failurePolicy: Ignore\n  matchConditions: [{name: a, expression: "%s"}]\n'
+    policy = IN_CEL % "false" + conditions % "object.metadata.labels.team == 'a'"
+    run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+    list(run.responses)
+    (found,) = run.skip_reasons()
+    assert "(no such key: labels); there is no `labels`: test it with `has()`" in found.message
+
+
 def names_in(value):
     if isinstance(value, dict):
         return set(value).union(*map(names_in, value.values()))
