@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from kyvsim.engine.compile import CompiledPolicy, PolicyRules
+from kyvsim.engine.explain import Recorder
 from kyvsim.engine.policy import open_request, run_policy_rules
 from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.cron import next_times
@@ -23,6 +24,7 @@ from kyvsim.kubernetes.objects import (
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.languages.cel import resources_of
+from kyvsim.model.explanation import Step, deciding
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import FailureReason, Unevaluated
@@ -112,7 +114,7 @@ class CleanupController:
         confined = policy.kind in CEL_KINDS and bool(policy.namespace)
         for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
-            if not _selects_kind(policy, api_version, kind, store.defined) or (
+            if not selects_kind(policy, api_version, kind, store.defined) or (
                 confined and not store.is_namespaced(api_version, kind)
             ):
                 continue
@@ -154,6 +156,17 @@ class CleanupController:
         return any(one.status is RuleStatus.PASS for one in response.results)
 
 
+def deciding_steps(kyverno: Kyverno, policy: Policy, obj: KubernetesObject) -> tuple[Step, ...]:
+    """Return the steps that decide whether a policy deletes an object; () if it is invalid."""
+    recorder, world = Recorder(), World(kyverno.sim.store, account=CLEANUP)
+    compiled = kyverno.cache.traced(policy, recorder)
+    given = open_request(creation_of(obj, None, None), world, policy.name) if compiled else None
+    if compiled is None or given is None:
+        return ()
+    run_policy_rules(PolicyRules(compiled, compiled.rules), Phase.DELETE, given, world)
+    return next((deciding(one.steps) for one in recorder.taken()), ())
+
+
 LAST_RUN = "lastExecutionTime"
 """The field of the status of a policy with the time of its last run."""
 
@@ -174,7 +187,7 @@ def is_scheduled(key: ObjectKey) -> bool:
     return older or (is_cel_policy(key) and not is_webhook_policy(key))
 
 
-def _selects_kind(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> bool:
+def selects_kind(policy: Policy, api_version: str, kind: str, kinds: KindTable) -> bool:
     """Return whether a policy deletes objects of a kind."""
     group, version = split_api_version(api_version)
     if policy.kind in CEL_KINDS:

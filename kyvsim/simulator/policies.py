@@ -37,6 +37,7 @@ from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import GeneratedSets, compile_generated
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.release import Release
+from kyvsim.model.tracing import Tracer
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import ADMISSION, REPORTS
@@ -127,6 +128,12 @@ class PolicyCache:
         compiled = compile_policies([policy], self._options(policy))[0].policies
         if acts and compiled:
             self._compiled[place] = compiled[0]
+        return compiled[0] if compiled else None
+
+    def traced(self, policy: Policy, tracer: Tracer) -> CompiledPolicy | None:
+        """Return a policy compiled like the active one, with a tracer; None if it is invalid."""
+        options = self._options(policy)._replace(tracer=tracer)
+        compiled = compile_policies([policy], options)[0].policies
         return compiled[0] if compiled else None
 
     def existing_changes(self, policy: Policy) -> tuple[ExistingChange, ...]:

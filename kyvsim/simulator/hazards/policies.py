@@ -1,5 +1,6 @@
 """Hazards of policies as written and installed: settings, permissions, unsimulated features."""
 
+import json
 from collections.abc import Iterator
 from math import ceil
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from kyvsim.kubernetes.lifetimes import TTL_LABEL
 from kyvsim.kubernetes.objects import ObjectKey, annotations, labels, object_key, text_field
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
+from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.simulation import (
     FailureCause,
     Hazard,
@@ -22,7 +24,14 @@ from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.admission.policy_validation import NO_CLEANUP_RIGHT, lacking_needs, roles_for
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.cleanup import LAST_RUN, is_scheduled, missing_verbs, next_run
+from kyvsim.simulator.cleanup import (
+    LAST_RUN,
+    deciding_steps,
+    is_scheduled,
+    missing_verbs,
+    next_run,
+    selects_kind,
+)
 from kyvsim.simulator.hazards.facts import Facts
 from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
@@ -338,6 +347,54 @@ def later_schedule(facts: Facts) -> Iterator[Hazard]:
             events=facts.sim.timeline.about(object_key(obj))[:1],
             location=facts.place(policy),
         )
+
+
+def idle_cleanup(facts: Facts) -> Iterator[Hazard]:
+    """KH046: a policy that deletes objects on a schedule ran, and deleted nothing."""
+    done = {name for one in facts.events if one.actor == "cleanup" for name in one.policies}
+    for obj in facts.sim.store.every():
+        ran = is_scheduled(object_key(obj)) and text_field(obj.get("status"), LAST_RUN)
+        policy = facts.sim.readers.policy(obj)[0] if ran else None
+        if policy is None or policy.key in done:
+            continue
+        store = facts.sim.store
+        kinds = [one for one in store.kinds() if selects_kind(policy, *one, store.defined)]
+        # The last one is rather of the user than of the cluster.
+        numbers = facts.sim.timeline.about
+        kept = max(
+            (one for kind in kinds for one in store.list(*kind, policy.namespace)),
+            key=lambda one: next(iter(numbers(object_key(one))), -1),
+            default=None,
+        )
+        why = "there are no objects of its kinds"
+        if kept is not None:
+            steps = deciding_steps(facts.kyverno, policy, kept)
+            why = f"{object_key(kept).title} is kept{_unmet(steps[-1:])}"
+        yield facts.hazard(
+            "KH046",
+            f"the policy ran, and deleted nothing: {why}",
+            level=HazardLevel.INFO,
+            policies=(policy.key,),
+            objects=[object_key(kept)] if kept else (),
+            location=facts.place(policy),
+        )
+
+
+def _unmet(steps: tuple[Step, ...]) -> str:
+    """Return the part of a policy that is not met, with its values, as the end of a message."""
+    for step in steps:
+        found = {
+            one.text or one.name: json.dumps(one.found.data) for one in step.steps if one.found
+        }
+        if step.kind is StepKind.CONDITION:
+            key, value = found.get("key", "?"), found.get("value", "?")
+            return f", since {step.name} is false: {key} {step.text} {value}"
+        if step.wanted and step.found:
+            wanted, actual = (json.dumps(one.data) for one in (step.wanted, step.found))
+            return f", since {step.name} expected {wanted}, found {actual}"
+        values = "".join(f"; `{text}` is {data}" for text, data in found.items())
+        return f", since `{(step.text or step.name).strip()}` is false{values}"
+    return ""
 
 
 def lifetime_annotation(facts: Facts) -> Iterator[Hazard]:

@@ -90,6 +90,60 @@ def test_a_schedule_that_is_due_after_the_run(run, obj, schedule, horizon, told)
     assert all(one.message.endswith("`--horizon 3h`") for one in found)
 
 
+CALLED_B = """\
+  conditions:
+    any: [{key: "{{ target.metadata.name }}", operator: Equals, value: b}]
+"""
+DELETING = """
+apiVersion: policies.kyverno.io/v1
+kind: DeletingPolicy
+metadata: {name: old}
+spec:
+  schedule: "* * * * *"
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+  conditions: [{name: a, expression: "object.metadata.name == '%s'"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        (
+            CLEANUP.replace("kinds: [Pod]", "kinds: [ConfigMap], names: [b]"),
+            'ConfigMap shop/a is kept, since names expected ["b"], found "a"',
+        ),
+        (
+            CLEANUP.replace("[Pod]", "[ConfigMap]") + CALLED_B,
+            'ConfigMap shop/a is kept, since any[0] is false: "a" Equals "b"',
+        ),
+        (
+            DELETING % "b",
+            (
+                "ConfigMap shop/a is kept, since `object.metadata.name == 'b'` is false; "
+                '`object.metadata.name` is "a"'
+            ),
+        ),
+        (CLEANUP.replace("[Pod]", "[CronJob]"), "there are no objects of its kinds"),
+        (DELETING % "a", ""),
+    ],
+)
+def test_a_cleanup_that_deletes_nothing_says_what_keeps_an_object(run, obj, policy, why):
+    steps = obj("Namespace", "shop"), obj("ConfigMap", "a", "shop")
+    label = {"rbac.kyverno.io/aggregate-to-cleanup-controller": "true"}
+    rights = [{"apiGroups": ["", "batch"], "resources": ["*"], "verbs": ["*"]}]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "c", "labels": label},
+        "rules": rights,
+    }
+    simulation = run(policy, *steps, objects=[role], horizon=70.0)
+    found = [one for one in simulation.hazards if one.code == "KH046"]
+    assert [one.level.value for one in found] == ["info"] * bool(why)
+    assert all(one.message == f"the policy ran, and deleted nothing: {why}" for one in found)
+
+
 def test_the_installation_of_the_tests_has_the_rights(run, obj):
     simulation = run(COPY, obj("Namespace", "shop"), installation=CI)
     assert not [one for one in simulation.hazards if one.code == "KH015"]
