@@ -401,8 +401,9 @@ def _reason(path: tuple[Step, ...], start: str) -> FailureExplanation:
 
 def _words(step: Step) -> str:
     if step.answer is RuleStatus.ERROR:
-        # The message of the result has the error.
-        return "; ".join(_operands(step)) or step.note
+        # The message of the result has the error, but not which value has a wrong type.
+        mistyped = "no such overload" in step.note
+        return ("; ".join(_operands(step)) if mistyped else "") or step.note
     if step.kind is StepKind.PATTERN:
         # The expected and actual values of a part of a pattern.
         expected = f"expected {value_text(step.wanted.data)}" if step.wanted else step.note

@@ -166,11 +166,18 @@ def compare_result(row: ExpectedRow, left: ResultObject, files: Files) -> RowVer
 _UNSCORED = 'failures are warnings with the annotation `policies.kyverno.io/scored: "false"` only'
 
 
+_NOT_SKIPPED = (
+    "nothing skips it: all its conditions are met, and no exception of the files under "
+    "`exceptions` in the manifest applies"
+)
+
+
 def compare_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
     """Compare the status of a result with the expected one."""
     status = status_of(policy, result)
     if status != row.result:
         note = _UNSCORED if (row.result, status) == ("warn", "fail") else ""
+        note = _NOT_SKIPPED if (row.result, status) == ("skip", "fail") else note
         shown = "\n".join(filter(None, (result.message, result.note, note)))
         return RowVerdict(False, f"Want {row.result}, got {status}", shown)
     return RowVerdict(True, "Ok", result.message)

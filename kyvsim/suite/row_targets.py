@@ -92,6 +92,11 @@ def missing_target(row: ExpectedRow, index: RowIndex, refused: Mapping[str, str]
     return RowVerdict(False, "Policy not found", f"no policy is named `{row.policy}`{hint}")
 
 
+def _others(kind: str, names: Sequence[str]) -> str:
+    verb = "are" if names[1:] else "is"
+    return f": there {verb} {listed(names)} of kind {kind}" if names else ""
+
+
 def target_resources(
     row: ExpectedRow, index: RowIndex
 ) -> tuple[tuple[ObjectKey, ...], list[tuple[str, RowVerdict]]]:
@@ -114,7 +119,9 @@ def target_resources(
             names = [
                 key.name if "/" not in name else f"{key.namespace}/{key.name}" for key in every
             ]
-            text = f"no resource is named `{name}`{likely(name, names)}"
+            of_kind = [one for one, key in zip(names, every, strict=True) if key.kind == row.kind]
+            hint = likely(name, names) or _others(row.kind, of_kind)
+            text = f"no resource is named `{name}`{hint}"
             unknown.append((name, RowVerdict(False, _NO_RESOURCE, text)))
     for spec in row.specs:
         pairs = ((key, zip(spec, key, strict=True)) for key in every)

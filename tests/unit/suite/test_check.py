@@ -51,6 +51,11 @@ def test_rows_that_ran_are_compared_with_their_results(outcomes_of):
             "no resource is named `vault/owned`: did you mean `default/owned`?",
         ),
         (
+            "policy: tidy, rule: mark, resources: [lab/certificate], kind: Secret, result: pass",
+            "Resource not found",
+            "no resource is named `lab/certificate`: there is `vault/key` of kind Secret",
+        ),
+        (
             "policy: tidy, rule: owner, resources: [free-one], result: fail",
             "Never ran",
             "the rule's exclude block excludes this resource",
@@ -93,6 +98,12 @@ def test_a_skip_says_its_kind(outcomes_of, row, kind):
 def test_an_expected_skip_fails_where_the_rule_ran(outcomes_of):
     (found,) = outcomes_of(f"{OWNER}, resources: [owned], result: skip")
     assert (found.result, found.reason) == ("Fail", "Want skip, got pass")
+
+
+def test_an_expected_skip_that_fails_says_that_nothing_skips_it(outcomes_of):
+    (found,) = outcomes_of(f"{OWNER}, resources: [stray], result: skip")
+    assert found.reason == "Want skip, got fail"
+    assert "no exception of the files under `exceptions` in the manifest applies" in found.message
 
 
 def test_an_exception_is_a_kind_of_skip(outcomes_of):
