@@ -348,8 +348,8 @@ def type_problems(policy: CelPolicy) -> Iterator[Diagnostic]:
     upstream: k8s.io/apiserver pkg/admission/plugin/policy/validating/typechecking.go, which reports
     each kind; here only what is wrong for all kinds.
     """
-    if policy.spec.target_match_constraints:
-        return  # `object` is also a target, of another kind
+    if policy.spec.target_match_constraints or policy.policy.facts.judges is not None:
+        return  # `object` is also a target, of another kind, or a payload
     changed = changed_types(policy)
     kept: dict[tuple[int, int], tuple[ParsedExpression, _Problem]] | None = None
     for kind in matched_types(policy):

@@ -150,3 +150,9 @@ def test_texts_that_are_joined_with_other_values(written, text, advice):
     (found,) = (message for code, message in written("ValidatingPolicy", spec) if code == "KV350")
     assert advice in found
     assert ("write `string" in found) is bool(advice)
+
+
+def test_the_payload_of_another_mode_has_no_kind(codes):
+    answer = "object.attributes.path == '/' ? http.Denied('x').Response() : null"
+    assert codes(answer, evaluation={"mode": "HTTP"}) == []
+    assert codes(answer) == ["KV150"]

@@ -53,7 +53,10 @@ def test_rows_that_ran_are_compared_with_their_results(outcomes_of):
         (
             "policy: tidy, rule: mark, resources: [lab/certificate], kind: Secret, result: pass",
             "Resource not found",
-            "no resource is named `lab/certificate`: there is `vault/key` of kind Secret",
+            (
+                "no resource is named `lab/certificate`: there are `default/stray`, `vault/key` "
+                "of kind Secret"
+            ),
         ),
         (
             "policy: tidy, rule: owner, resources: [free-one], result: fail",
