@@ -1,7 +1,7 @@
 """Checks of patterns and strategic merge patches: operators, amounts, ranges, lists."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -74,11 +74,12 @@ def validation_patterns(rule: RuleNode) -> Iterator[Pattern]:
 
 
 def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
-    """KV306 to KV310 and KV340: parts of patterns that do not mean what they seem to mean.
+    """KV306 to KV310, KV340 and KV360: parts of patterns that do not mean what they seem to mean.
 
     upstream: pkg/engine/pattern/pattern.go, pkg/engine/operator/operator.go,
     pkg/engine/anchor/handlers.go
     """
+    images: list[PatternLeaf] = []
     for rule in policy.rules:
         for pattern in validation_patterns(rule.tree) if rule.tree.validate else ():
             if not _demands(pattern.root):
@@ -90,6 +91,7 @@ def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
             has_negations = NEGATION in pattern.root.anchors
             for one in walk(pattern.root):
                 if isinstance(one, PatternLeaf) and isinstance(one.data, str):
+                    images += [one] * _is_image(one)
                     yield from _misread_leaf(policy, one, one.data)
                 elif has_negations and isinstance(one, PatternEntry) and one.anchor == NEGATION:
                     yield from _ignored_value(policy, one)
@@ -100,6 +102,28 @@ def misread_patterns(policy: Policy) -> Iterator[Diagnostic]:
                         "missing)"
                     )
                     yield warn(policy.document, "KV306", text, one.path)
+
+    yield from _untagged_images(policy, images)
+
+
+_NOT_LATEST = "!*:latest"
+
+
+def _untagged_images(policy: Policy, images: Sequence[PatternLeaf]) -> Iterator[Diagnostic]:
+    """Yield patterns that only forbid the tag `latest`, if none of the policy requires a tag."""
+    if any(":" in one.data or "@" in one.data for one in images if one.data != _NOT_LATEST):
+        return
+    for one in images:
+        if one.data == _NOT_LATEST:
+            text = (
+                "an image without a tag is `latest`, too, and this accepts it: write "
+                f'`"*:* & {_NOT_LATEST}"`'
+            )
+            yield warn(policy.document, "KV360", text, one.path)
+
+
+def _is_image(leaf: PatternLeaf) -> bool:
+    return str(leaf.path[-1]).strip("=<^X()") == "image"
 
 
 _ABSENT: tuple[Json, ...] = (None, "null", {}, [])
@@ -139,8 +163,7 @@ def _demands(node: PatternNode) -> bool:
 
 
 def _misread_leaf(policy: Policy, leaf: PatternLeaf, text: str) -> Iterator[Diagnostic]:
-    is_image = str(leaf.path[-1]).strip("=<^X()") == "image"
-    if _SIGNS.isdisjoint(text) and not text[:1].isdigit() and not is_image:
+    if _SIGNS.isdisjoint(text) and not text[:1].isdigit() and not _is_image(leaf):
         return
     if is_open(text):
         return
@@ -247,7 +270,8 @@ def _name_problems(text: str, field: str, atom: Comparison) -> Iterator[tuple[st
         problem = f"no {name} matches `{text}`: alternatives are separated by `|` (write `{meant}`)"
         yield "KV308", problem, meant if text == operand else ""
     elif name == "image" and sign in {"", "!"} and is_no_image(operand):
-        examples = f"write `{sign}*:latest` for a tag, `{sign}ghcr.io/*` for a registry"
+        tagged = f"*:* & {_NOT_LATEST}" if sign else "*:latest"
+        examples = f"write `{tagged}` for a tag, `{sign}ghcr.io/*` for a registry"
         yield "KV308", f"no image is `{operand}`: {examples}", ""
     elif " " in operand and not operand.strip("* "):
         problem = (

@@ -94,6 +94,7 @@ CHECKS: Final = (
         KV309='=(externalName): "!\\\\*.example.com"',
         KV310="pattern:",
         KV340="X(externalName): internal.example.com",
+        KV360="matches('Cluster.*')",
     ),
     _rules(fields.misspelt_annotations, KV224="policies.kyverno.io/titel: Teams"),
     _rules(rules.empty_conditions, KV347="conditions: []"),

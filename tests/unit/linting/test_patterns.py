@@ -265,11 +265,11 @@ def test_commas_in_patterns_of_names(remarks, field, text, found):
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [
-        ({"spec": {"containers": [{"image": "!latest"}]}}, "KV308: write `!*:latest`"),
+        ({"spec": {"containers": [{"image": "!latest"}]}}, "KV308: write `*:* & !*:latest`"),
         ({"spec": {"containers": [{"image": ":latest"}]}}, "KV308: write `*:latest`"),
         ({"spec": {"containers": [{"image": "ghcr.io/"}]}}, "KV308: `ghcr.io/*` for a registry"),
         ({"spec": {"containers": [{"image": "nginx"}]}}, ""),
-        ({"spec": {"containers": [{"image": "!*:latest"}]}}, ""),
+        ({"spec": {"containers": [{"image": "!*:latest"}]}}, 'KV360: write `"*:* & !*:latest"`'),
         ({"spec": {"runtimeClassName": "!*"}}, "KV308: write `X(runtimeClassName): null`"),
         ({"spec": {"=(runtimeClassName)": "!*"}}, ""),
         ({"spec": {"resources": {"limits": {"memory": "<=512"}}}}, "KV307: write `<=512Mi`"),
@@ -283,3 +283,22 @@ def test_images_and_amounts_that_do_not_exist(remarks, pattern, found):
     code, _, advice = found.partition(": ")
     assert [each for each, _, _ in reported] == ([code] if code else [])
     assert all(advice in text for _, _, text in reported)
+
+
+NOT_LATEST = {"spec": {"containers": [{"image": "!*:latest"}]}}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "reported"),
+    [
+        ([NOT_LATEST], ["KV360"]),
+        ([NOT_LATEST, {"spec": {"containers": [{"image": "ghcr.io/*"}]}}], ["KV360"]),
+        ([NOT_LATEST, {"spec": {"containers": [{"image": "*:*"}]}}], []),
+        ([NOT_LATEST, {"spec": {"containers": [{"image": "*@*"}]}}], []),
+        ([{"spec": {"containers": [{"image": "*:* & !*:latest"}]}}], []),
+        ([{"metadata": {"annotations": {"a": "!*:latest"}}}], []),
+    ],
+)
+def test_an_image_without_a_tag_is_latest_too(remarks, patterns, reported):
+    found = remarks(misread_patterns, *map(demands, patterns))
+    assert [code for code, _, _ in found] == reported
