@@ -221,6 +221,27 @@ def _shown(path: FieldPath) -> str:
     return ".".join(names).replace(".[]", "[]")
 
 
+_ACCOUNTS: Final = "system:serviceaccount:"
+
+
+def unmet_subjects(rule: Rule, request: AdmissionRequest) -> Iterator[str]:
+    """Yield subjects of an exclude block that are written like the service account of a request.
+
+    The user name of a ServiceAccount has its namespace: no User or Group has the short name.
+    """
+    username = request.user.username if request.user else ""
+    if rule.tree.exclude is None or not username.startswith(_ACCOUNTS):
+        return
+    namespace, _, name = username.removeprefix(_ACCOUNTS).partition(":")
+    for one in rule.tree.exclude.effective:
+        for subject in one.subjects or ():
+            if subject.kind != "ServiceAccount" and subject.name == name:
+                yield (
+                    f"`exclude` is for the {subject.kind} `{name}`, and the user is a service "
+                    f"account: write `kind: ServiceAccount` with `namespace: {namespace}`"
+                )
+
+
 # Errors whose text, which is Kyverno's or that of a library, does not say what to do.
 
 _REMEDIES: Final = (

@@ -23,6 +23,7 @@ from kyvsim.engine.missing_input import (
     missing_defaults,
     missing_inputs,
     remedy_for,
+    unmet_subjects,
 )
 from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError
@@ -451,6 +452,7 @@ def _hints_for(
     if may_lack_input(rule.rule, outcome.status, given.object):
         hints += _missing_inputs(rule, policy, outcome, given)
     if outcome.status in _NOT_FULFILLED:
+        hints += unmet_subjects(rule.rule, given.request)
         hints += _ignored_exceptions(policy.untraced(rule), given)
     if not (hints or given.scope.hints or outcome.hints):
         remedy = remedy_for(error_text(outcome))

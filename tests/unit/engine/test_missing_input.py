@@ -879,6 +879,22 @@ def test_a_test_in_cel_of_other_values_is_a_warning_of_the_run(expression, codes
     assert [one.code for one in run.diagnostics] == codes
 
 
+@pytest.mark.parametrize(
+    ("subject", "noted"),
+    [
+        ("{kind: User, name: robot}", True),
+        ("{kind: User, name: jane}", False),
+        ("{kind: ServiceAccount, name: robot, namespace: lab}", False),
+    ],
+)
+def test_a_user_in_an_exclude_block_that_is_a_service_account(subject, noted):
+    policy = classic(f"exclude: {{any: [{{subjects: [{subject}]}}]}}\n    validate: {{deny: {{}}}}")
+    result = result_for(policy, user=named_user("system:serviceaccount:ci:robot"))
+    assert result.status.value == "fail"
+    how = "write `kind: ServiceAccount` with `namespace: ci`"
+    assert (how in result.note) is noted
+
+
 def test_a_policy_of_another_namespace_says_which_it_is_of():
     policy = (IN_CEL % "false").replace("kind: V", "kind: NamespacedV")
     policy = policy.replace("{name: p}", "{name: p, namespace: lab}")
