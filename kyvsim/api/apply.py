@@ -28,6 +28,7 @@ from kyvsim.languages import compile_policies, derived_rules, language_of
 from kyvsim.linting.runs import (
     LintInputs,
     all_skipped,
+    no_images_checked,
     nothing_matched,
     run_warnings,
     without_payloads,
@@ -276,6 +277,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
             *diagnostics,
             *unignored(run_warnings(given), read.policies),
             *without_payloads(given),
+            *no_images_checked(given),
             *unfit,
         ),
         schedules=schedules_of(sound, clock),

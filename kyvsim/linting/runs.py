@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
-from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field
+from kyvsim.kubernetes.objects import KubernetesObject, metadata, text_field, value_at
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.wildcard import GlobError, compile_glob
 from kyvsim.languages import CEL_POLICIES, kinds_of
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS
 from kyvsim.linting.fields import json_patches, unfitting_patterns
@@ -384,6 +387,41 @@ def nothing_matched(
         why_not = (underived(policy, one) for policy in given.policies for one in sorted(there))
         text = "; ".join((text, *islice(filter(None, why_not), 1)))
     yield warn(policy.document, "KV070", text, (*rule.path, "match"))
+
+
+_IMAGE_POLICIES: Final = frozenset({"ImageValidatingPolicy", "NamespacedImageValidatingPolicy"})
+_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+def no_images_checked(given: LintInputs) -> Iterator[Diagnostic]:
+    """KV070: a run of policies on images whose references select none of the images."""
+    if given.number != len(given.resources) or any(
+        one.kind not in _IMAGE_POLICIES or one.cel_tree is None or one.cel_tree.images
+        for one in given.policies
+    ):
+        return
+    images = [*dict.fromkeys(chain.from_iterable(map(_images_of, given.resources)))]
+    for policy in given.policies if images else ():
+        nodes = policy.cel.match_image_references
+        globs = [one.glob for one in nodes]
+        with suppress(GlobError):
+            tests = [compile_glob(glob) for glob in globs if glob]
+            if tests and all(globs) and not any(one.fullmatch(i) for one in tests for i in images):
+                text = (
+                    f"no image is checked: `matchImageReferences` of `{policy.key}` selects "
+                    f"{listed(globs)}, and the resources have {listed(images)}"
+                )
+                place = policy.document.locate(nodes[0].path)
+                yield Diagnostic("KV070", Severity.INFO, text, place)
+
+
+def _images_of(obj: KubernetesObject) -> Iterator[str]:
+    spec = value_at(obj, POD_SPEC_PATHS.get(text_field(obj, "kind"), ("-",)))
+    for name in _CONTAINERS:
+        containers = spec.get(name) if isinstance(spec, dict) else None
+        for one in containers if isinstance(containers, list) else ():
+            if text := text_field(one, "image"):
+                yield text
 
 
 def all_skipped(reason: ReportedReason | None) -> tuple[Diagnostic, ...]:

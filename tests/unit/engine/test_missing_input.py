@@ -895,6 +895,34 @@ def test_a_user_in_an_exclude_block_that_is_a_service_account(subject, noted):
     assert (how in result.note) is noted
 
 
+IMAGES = """
+apiVersion: policies.kyverno.io/v1
+kind: ImageValidatingPolicy
+metadata: {name: i}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  matchImageReferences: [{glob: "%s"}]
+  attestors: [{name: a, cosign: {keyless: {identities: [{subject: a, issuer: b}]}}}]
+  validationConfigurations: {verifyDigest: false, mutateDigest: false, required: false}
+  validations: [{expression: "true"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("policies", "told"),
+    [
+        (IMAGES % "ghcr.io/*", "of `i` selects `ghcr.io/*`, and the resources have `nginx:1`"),
+        (IMAGES % "nginx*", ""),
+        (IMAGES % "ghcr.io/*" + "---" + IN_CEL % "1 == int(object.spec.x)", ""),
+    ],
+)
+def test_policies_on_images_that_select_none_of_a_run(policies, told):
+    run = open_application(ApplyInputs((Source("p.yaml", policies),), (Source("r.yaml", POD),)))
+    found = [one.message for one in run.diagnostics if one.code == "KV070"]
+    assert [one.endswith(told) for one in found] == [True] * bool(told)
+
+
 def test_a_policy_of_another_namespace_says_which_it_is_of():
     policy = (IN_CEL % "false").replace("kind: V", "kind: NamespacedV")
     policy = policy.replace("{name: p}", "{name: p, namespace: lab}")
