@@ -136,11 +136,12 @@ def _unapplied(entry: PodSecurityExclusion, by: Exclusion, finding: ForbiddenFie
             return ""
         return "`images` is for containers, and this is a field of the Pod: remove `images`"
     if by.has_image is not None and not by.has_image(image):
-        wildcard = f"*{entry.images[0].strip('*')}*"
-        hint = f", such as `{wildcard}`" if compile_wildcard(wildcard)(image) else ""
-        return (
+        # Other images are not meant to be exempt.
+        meant = (f"*{one.strip('*')}*" for one in entry.images)
+        part = next((one for one in meant if compile_wildcard(one)(image)), "")
+        return part and (
             f"its images ({listed(entry.images)}) are not `{image}`: a pattern has to match the "
-            f"whole image{hint}"
+            f"whole image, such as `{part}`"
         )
     if by.field and by.field != _INDEX.sub("*", finding.field):
         return f"it is only for `{by.field}`, and not for `{_INDEX.sub('*', finding.field)}`"

@@ -242,7 +242,8 @@ def test_what_is_left(spec, entries, wanted):
     ("spec", "entry", "why"),
     [
         (TWO, {**CAPABILITIES, "images": ["nginx"]}, "image, such as `*nginx*`"),
-        (TWO, {**CAPABILITIES, "images": ["nginx:*"]}, "(`nginx:*`) are not `busybox`: a pattern"),
+        (TWO, {**CAPABILITIES, "images": ["a/b", "inx:*"]}, "(`a/b`, `inx:*`) are not `nginx:1`"),
+        (TWO, {**CAPABILITIES, "images": ["ghcr.io/*"]}, ""),
         (
             TWO,
             {**CAPABILITIES, "restrictedField": ADD, "values": ["NET_ADMIN"]},
