@@ -10,8 +10,14 @@ from kyvsim.cel.parser import ExpressionSyntaxError
 from kyvsim.languages.cel.compile import extracts_templates
 from kyvsim.linting.cel_fields import field_problems
 from kyvsim.linting.cel_logic import impossible_texts, texts_in_order
+from kyvsim.linting.cel_mutations import (
+    elements_without_keys,
+    misread_paths_in_cel,
+    unknown_operations,
+)
 from kyvsim.linting.cel_policy import CelPolicy, expressions_of
 from kyvsim.linting.cel_types import type_problems
+from kyvsim.linting.descriptions import understated_cel_policies
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System, still_system
@@ -42,9 +48,21 @@ def checked_policy(
     )
 
 
+_CHECKS: Final = (
+    texts_in_order,
+    impossible_texts,
+    type_problems,
+    field_problems,
+    elements_without_keys,
+    misread_paths_in_cel,
+    unknown_operations,
+    understated_cel_policies,
+)
+
+
 def misread_expressions(policy: Policy) -> Iterator[Diagnostic]:
     """Yield the tests of a policy that hold for no object or for all, or compare other values."""
     with contextlib.suppress(ExpressionSyntaxError):
         checked = checked_policy(policy, still_system(datetime(2000, 1, 1, tzinfo=UTC)))
-        for check in (texts_in_order, impossible_texts, type_problems, field_problems):
+        for check in _CHECKS:
             yield from (one for one in check(checked) if one.code not in _OF_OTHER_OBJECTS)

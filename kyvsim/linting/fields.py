@@ -303,7 +303,19 @@ def _elsewhere(path: Path, start: Path, types: Sequence[Type]) -> str:
     steps = (step for step in path[len(start) :] if isinstance(step, str))
     anchors = ((step, parse_anchor(step)) for step in steps)
     names = [anchor.key if anchor else step for step, anchor in anchors]
-    return field_elsewhere(names[-2], names[-1], types) if len(names) > 1 else ""
+    above = (f": it is in `{'.'.join((*names[:at], names[-1]))}`" for at in range(len(names) - 1))
+    known = (_has_fields(types, [*names[:at], names[-1]]) for at in range(len(names) - 1))
+    found = next((text for text, is_there in zip(above, known, strict=True) if is_there), "")
+    return found or (field_elsewhere(names[-2], names[-1], types) if len(names) > 1 else "")
+
+
+def _has_fields(types: Sequence[Type], names: Sequence[str]) -> bool:
+    """Return whether objects of some types have a field with this path, below plain maps."""
+    here = list(types)
+    for name in names:
+        maps = [one.mapping for one in here if one.mapping is not None]
+        here = [resolve(one.fields[name]) for one in maps if name in one.fields]
+    return bool(here)
 
 
 def _concerns_every_kind(rule: Rule, pattern: Pattern) -> bool:

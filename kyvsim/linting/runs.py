@@ -284,6 +284,10 @@ def _has_variables(rule: Rule) -> bool:
     return "{{" in joined_texts(rule)
 
 
+def _calls_api(rule: Rule) -> bool:
+    return "urlPath" in joined_texts(rule)
+
+
 def _tests_whole_lists(rule: Rule) -> bool:
     return any(name in joined_texts(rule) for name in ("AllIn", "AllNotIn"))
 
@@ -296,6 +300,7 @@ _OF_FEW_RULES: Final = (
     (_has_unusual_names, "matching.impossible_names"),
     (_has_conditions, "expressions.constant_conditions"),
     (_has_variables, "query_types.typed_expressions_of"),
+    (_calls_api, "lookups.unknown_api_paths"),
     (_tests_whole_lists, "descriptions.understated_rules"),
 )
 """Checks of `lint` that runs need for few rules: which ones, and the function as `module.function`.

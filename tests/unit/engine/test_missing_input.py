@@ -879,6 +879,14 @@ def test_a_test_in_cel_of_other_values_is_a_warning_of_the_run(expression, codes
     assert [one.code for one in run.diagnostics] == codes
 
 
+def test_an_unknown_path_of_a_call_is_a_warning_of_the_run():
+    call = "context: [{name: a, apiCall: {urlPath: /api/v1/secret}}]"
+    policy = classic(f"{call}\n    {deny('{{ a }}', 'Equals', 'a')}")
+    run = open_application(ApplyInputs((Source("p.yaml", policy),), (Source("r.yaml", POD),)))
+    (found,) = (one for one in run.diagnostics if one.code == "KV335")
+    assert found.message.endswith("did you mean `secrets`?")
+
+
 @pytest.mark.parametrize(
     ("subject", "noted"),
     [

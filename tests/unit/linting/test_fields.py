@@ -305,6 +305,7 @@ def test_a_loop_without_element_scope_has_patterns_of_objects(remarks):
             {"spec": {"containers": [{"securityContext": {"fsGroup": 1}}]}},
             ": it is in `spec.securityContext.fsGroup`",
         ),
+        ({"spec": {"containers": [{"=(volumes)": []}]}}, ": it is in `spec.volumes`"),
         ({"spec": {"securityContext": {"other": 1}}}, ""),
     ],
 )
