@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicyRules
 from kyvsim.engine.compile.compiled import (
     CompiledConditions,
+    CompiledException,
     Evaluation,
     MatchedException,
     Outcome,
@@ -27,8 +28,10 @@ from kyvsim.engine.missing_input import (
 )
 from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError
-from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import KubernetesObject, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.model.diagnostic import listed
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError, fault_text
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
@@ -470,6 +473,7 @@ def _ignored_exceptions(rule: CompiledRule, given: RuleInput) -> Iterator[str]:
     lacks_user = not (given.request.user or given.request.details)
     for exception in rule.find_exceptions(facts) if rule.find_exceptions else rule.exceptions:
         if not exception.matches(facts):
+            yield from _other_namespaces(exception, object_key(given.request.subject))
             if lacks_user and any(one.names_users for one in exception.written.filters):
                 yield (
                     f"{MISSING_INPUT}no user is given, so exception {exception.key}, which is for "
@@ -482,6 +486,19 @@ def _ignored_exceptions(rule: CompiledRule, given: RuleInput) -> Iterator[str]:
             except (ConditionError, QueryError) as error:
                 why = "; ".join(filter(None, (str(error), remedy_for(str(error)))))
                 yield f"exception {exception.key} is ignored, since its conditions fail: {why}"
+
+
+def _other_namespaces(exception: CompiledException, key: ObjectKey) -> Iterator[str]:
+    """Yield that an exception names an object, in other namespaces."""
+    for one in exception.written.filters:
+        kinds = {parse_kind_selector(text).kind for text in one.kinds}
+        names = [name for name in one.all_names if name.strip("*?") and matches(name, key.name)]
+        fits = any(matches(namespace, key.namespace) for namespace in one.namespaces)
+        if names and key.kind in kinds and one.namespaces and not fits:
+            yield (
+                f"exception {exception.key} is for `{names[0]}` in {listed(one.namespaces)}, and "
+                f"not in `{key.namespace}`"
+            )
 
 
 def _missing_inputs(

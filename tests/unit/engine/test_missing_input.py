@@ -1025,6 +1025,29 @@ def test_an_exception_whose_conditions_fail_says_so(name, key, ends, is_ignored)
 
 
 @pytest.mark.parametrize(
+    ("criteria", "noted"),
+    [
+        ("names: [a], namespaces: [lab]", True),
+        ("names: ['a*'], namespaces: [lab]", True),
+        ("names: ['*'], namespaces: [lab]", False),
+        ("names: [b], namespaces: [lab]", False),
+        ("names: [b], namespaces: [shop]", False),
+    ],
+)
+def test_an_exception_for_an_object_of_this_name_in_another_namespace(criteria, noted):
+    head = EXCEPTION[: EXCEPTION.index("  conditions")].replace("names: [%s]", criteria)
+    inputs = ApplyInputs(
+        (Source("p.yaml", classic(HAS_NAME)),),
+        (Source("r.yaml", POD),),
+        exceptions=(Source("e.yaml", head),),
+    )
+    (response,) = (one for answer in open_application(inputs).responses for one in answer.responses)
+    (result,) = response.results
+    assert result.status.value == "fail"
+    assert ("in `lab`, and not in `shop`" in result.note) is noted
+
+
+@pytest.mark.parametrize(
     ("field", "ends"),
     [
         ("name", "set `request.name` in the values file; or read `request.object.metadata.name`"),
