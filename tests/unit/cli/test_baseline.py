@@ -20,7 +20,7 @@ spec:
   rules:
   - name: tag
     match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: a tag, pattern: {spec: {containers: [{image: "!*:latest"}]}}}
+    validate: {message: a tag, pattern: {spec: {containers: [{image: "*:* & !*:latest"}]}}}
   - name: owner
     match: {any: [{resources: {kinds: [Pod]}}]}
     validate:
