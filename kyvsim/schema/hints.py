@@ -46,8 +46,9 @@ def field_hint(name: str, known: Collection[str], types: Sequence[Type] = ()) ->
             if field in fields and path.count(".") < len(_AROUND)
         ]
     maps = [one.mapping.fields.keys() for one in types if one.mapping is not None]
-    has_data = bool(maps) and not any(map(_OF_DATA.isdisjoint, maps))
-    if has_data and not near and name not in {"spec", "status"}:
+    # For the manifest of an object, only its missing fields are known: others may be dropped.
+    is_read = {"metadata", "kind"} <= set(known) and name not in {"spec", "status"}
+    if is_read and not near and maps and not any(map(_OF_DATA.isdisjoint, maps)):
         return ": the keys of a ConfigMap or Secret are in `data`"
     return near
 
