@@ -40,7 +40,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     generation.leftover_objects,
     generation.objects_lost_with_policy,
     policies.later_schedule,
-    policies.idle_cleanup,
+    policies.cleanup_without_effect,
 )
 
 

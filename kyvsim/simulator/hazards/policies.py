@@ -349,7 +349,7 @@ def later_schedule(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def idle_cleanup(facts: Facts) -> Iterator[Hazard]:
+def cleanup_without_effect(facts: Facts) -> Iterator[Hazard]:
     """KH046: a policy that deletes objects on a schedule ran, and deleted nothing."""
     done = {name for one in facts.events if one.actor == "cleanup" for name in one.policies}
     for obj in facts.sim.store.every():
