@@ -223,7 +223,8 @@ def _is_ordinary(obj: KubernetesObject) -> bool:
         and _is_plain(obj)
         and ("ownerReferences" not in metadata(obj) or not any(_of_owners(obj)))
         and ((version, kind) not in _BYTES or not any(_of_bytes(obj)))
-        and (kind not in _WITH_PODS or _has_ordinary_pod(obj))
+        # A kind of another group may have the same name.
+        and (kind not in _WITH_PODS or _type_of(version, kind) is None or _has_ordinary_pod(obj))
         and not any(required_problems(obj))
     )
 

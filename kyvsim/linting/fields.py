@@ -644,7 +644,7 @@ def mistyped_parts(pattern: PatternNode, types: Sequence[Type]) -> Iterator[tupl
 def _is_quoted(noun: str, value: Json) -> bool:
     """Return whether a value is one of the right type, in quotes."""
     numbers = value.isdecimal() and not value.startswith("0") if isinstance(value, str) else False
-    return numbers if noun == _NOUNS[NUMERIC][1] else value in {"true", "false"}
+    return numbers if noun == _NOUNS[NUMERIC][1] else value in ("true", "false")
 
 
 def _is_quantity(value: Json) -> bool:

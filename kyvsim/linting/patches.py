@@ -194,7 +194,7 @@ def _misfits(
         problem = replaced_problem(path, last, here, is_list=isinstance(whole, list))
         if problem and not _mentions(rule, patch, last):
             yield "KV382", problem, ""
-    if operation.get("op") not in {"add", "replace"} or not here or is_open(path):
+    if operation.get("op") not in ("add", "replace") or not here or is_open(path):
         return
     value = read_pattern(operation.get("value"), ())
     if value is None:
@@ -241,7 +241,7 @@ def _namespaces_written(rule: Rule) -> Iterator[tuple[Json, Path]]:
                 yield one.value.data, one.path
     for patch in json_patches(rule.tree):
         for operation in operations_of(patch.text):
-            is_set = operation.get("op") in {"add", "replace"}
+            is_set = operation.get("op") in ("add", "replace")
             if is_set and operation.get("path") == "/metadata/namespace":
                 yield operation.get("value"), patch.path
 

@@ -210,6 +210,8 @@ def test_what_no_request_gets_past(obj, path, what):
         pod(container={"livenessProbe": {"httpGet": {"port": 80}}}, nodeName=None),
         pod(restartPolicy="", dnsPolicy="None", somethingOfTomorrow=1),
         other("example.com/v1", "Deployment", spec={"replicas": "many"}),
+        other("example.com/v1", "Pod", spec=["a"]),
+        other("example.com/v1", "Pod", spec={"containers": ["a"]}),
         pod({"generateName": "a-", "name": None}),
         pod({"ownerReferences": []}, volumes=[{"name": "v"}], container={"volumeMounts": [MOUNT]}),
         workload(),

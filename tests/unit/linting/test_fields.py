@@ -343,6 +343,7 @@ def test_required_fields_of_generated_objects(remarks, kind, data, field):
         ({"requests.cpu": "500m", "requests.memory": "4Gi", "pods": 10}, []),
         ({"requests.cpu": "{{ request.object.metadata.labels.cpu }}"}, []),
         ({"pods": True}, ["KV327"]),
+        ({"requests.cpu": ""}, ["KV327"]),
     ],
 )
 def test_quantities_of_generated_objects(remarks, hard, found):

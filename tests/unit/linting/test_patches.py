@@ -17,6 +17,11 @@ def typed(policy):
     return mistyped_patches([policy], {})
 
 
+def test_an_operation_that_is_no_text_has_no_type(remarks):
+    text = "[{op: [add], path: /spec/hostNetwork, value: a}]"
+    assert remarks(typed, {"mutate": {"patchesJson6902": text}}) == []
+
+
 def patches(*paths):
     text = "".join(f"- {{op: add, path: '{path}', value: a}}\n" for path in paths)
     return {"mutate": {"patchesJson6902": text}}
