@@ -319,7 +319,7 @@ _REMEDIES: Final = (
         r"Invalid type for: <nil>",
         (
             "the argument is null, as when a field is absent: give it a default, such as "
-            "`FIELD || ''` or ``FIELD || `[]` ``"
+            "`FIELD || ''`, or the literal `[]`"
         ),
     ),
     (
