@@ -312,7 +312,15 @@ class EditorSession:
             return (Diagnostic("KV065", Severity.INFO, text, Location(own.name, 1, 1)),)
         remarks = remarks_on(own, others, self._rules)
         if concerns(own.text):
-            remarks = (*remarks, *unknown_names(own, self._roots()))
+            unknown = tuple(unknown_names(own, self._roots()))
+            lines = {one.location.line for one in unknown if one.location}
+            # `lint` reports some of these names, too.
+            rest = (
+                one
+                for one in remarks
+                if one.code != "KV042" or one.location is None or one.location.line not in lines
+            )
+            remarks = (*rest, *unknown)
         return remarks
 
     def _results(self, own: Source, others: Sequence[Source]) -> tuple[lsp.Diagnostic, ...]:

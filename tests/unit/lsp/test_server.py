@@ -527,7 +527,7 @@ def test_a_suggested_name_is_an_action_and_codes_link_to_their_descriptions(edit
     place = found["KV012"].range.start.line
     (action,) = editor.actions("new.yaml", place)
     assert action.title == "use pattern"
-    assert not action.is_preferred
+    assert action.is_preferred  # a slip of the pen
     (changed,) = action.edit.document_changes
     assert applied(wrong, changed.edits) == wrong.replace("patern:", "pattern:")
 
