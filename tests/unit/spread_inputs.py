@@ -10,7 +10,7 @@ spec:
     match: {any: [{resources: {kinds: [Pod]}}]}
     validate:
       message: "a tag, please: {{ request.object.metadata.name }}"
-      pattern: {spec: {containers: [{image: "!*:latest"}]}}
+      pattern: {spec: {containers: [{image: "*:* & !*:latest"}]}}
 ---
 apiVersion: policies.kyverno.io/v1
 kind: ValidatingPolicy

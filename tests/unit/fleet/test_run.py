@@ -106,7 +106,13 @@ def test_objects_that_an_api_server_refuses_are_counted_over_all_pieces(
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
 def test_odd_input_is_told_the_same_way(given, kyvsim, name, options):
     command = (*given(POLICY, a=ODD_STREAMS[name]), *options)
-    assert kyvsim(*command, *HERE) == kyvsim(*command)
+    assert without_reason(kyvsim(*command, *HERE)) == without_reason(kyvsim(*command))
+
+
+def without_reason(outcome):
+    """Leave out KV070, whose reason is that of an object that only `apply` explains."""
+    status, *outputs = outcome
+    return status, *([one for one in text.split("\n") if "KV070" not in one] for text in outputs)
 
 
 def test_what_is_no_text_is_no_input_at_all(given, kyvsim, tmp_path):

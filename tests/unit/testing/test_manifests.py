@@ -137,7 +137,7 @@ def test_no_row_passes_where_an_input_cannot_be_used(run, pytester):
     rewrite(pytester, "policies: [policy.yaml]", "policies: [policy.yaml, nowhere.yaml]")
     result = run("--kyvsim-tests")
     result.assert_outcomes(passed=1, errors=5)
-    assert "sub/nowhere.yaml: error KV" in "\n".join(result.outlines)
+    assert "error KV001: `nowhere.yaml`: no such file" in "\n".join(result.outlines)
     assert str(pytester.path / "sub/nowhere.yaml") not in "\n".join(result.outlines)
 
 
