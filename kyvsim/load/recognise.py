@@ -2,6 +2,7 @@
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TypeGuard
@@ -55,7 +56,11 @@ def helm_template(text: str) -> int:
     return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
-_ACTION = r"\{\{-?(?P<content>(?:`[^`]*`|\"(?:\\.|[^\"\\])*\"|(?!\}\})[\s\S])*)\}\}"
+_ACTION = (
+    r"\{\{-?(?P<content>"
+    r"(?:`[^`]*+`|\"(?:\\.|[^\"\\\n])*+\"|[^`\"{}]|\{(?!\{)|\}(?!\}))*+"
+    r")\}\}"
+)
 """An action of Helm, whose strings may contain the ends of others."""
 _OF_KYVERNO = (
     r"\s*(?:(?:request|element\d*|target|images)\.\w|elementIndex\d*\b|serviceAccountName\b)"
@@ -64,10 +69,11 @@ _OF_KYVERNO = (
 
 def unescaped_variables(name: str, text: str) -> Iterator[Diagnostic]:
     """Yield KV024 for each variable of Kyverno in a template, which Helm evaluates itself."""
-    for found in re.finditer(_ACTION, text) if "{{" in text else ():
+    lines = [0, *(found.end() for found in re.finditer("\n", text))]
+    for found in re.finditer(_ACTION, text):
         if re.match(_OF_KYVERNO, found["content"]):
-            line = text.count("\n", 0, found.start()) + 1
-            column = found.start() - text.rfind("\n", 0, found.start())
+            line = bisect_right(lines, found.start())
+            column = found.start() - lines[line - 1] + 1
             problem = (
                 "Helm evaluates this variable of Kyverno, and does not know it: write "
                 f"{{{{ `{found[0]}` }}}}"

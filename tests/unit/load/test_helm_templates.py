@@ -34,3 +34,8 @@ def test_templates_of_charts_are_searched(tmp_path):
         texts = [one.message for one in lint([str(place)]).diagnostics if one.code == "KV024"]
         assert len(texts) == 2
         assert texts[1].endswith("write {{ `{{ request.object.metadata.name }}` }}")
+
+
+@pytest.mark.parametrize("part", ["``" * 50, "`" * 51, '""' * 50, "{" * 50_000, '{{ "\n' * 50_000])
+def test_an_action_without_end_takes_no_long_time(part):
+    assert [*unescaped_variables("a.yaml", f"a: {{{{ {part}")] == []
