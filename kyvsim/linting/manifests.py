@@ -134,7 +134,7 @@ def ignored_settings(manifests: Iterable[Document]) -> Iterator[Diagnostic]:
                 kind, form = _IN_JSON[name]
                 try:
                     is_read = isinstance(json.loads(text), kind)
-                except ValueError:
+                except (ValueError, RecursionError):
                     is_read = False
                 problem = "" if is_read else f"the setting is ignored: it must be {form} in JSON"
             if problem:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import warn
-from kyvsim.kubernetes.objects import Json, Path, object_key, text_field, value_at
+from kyvsim.kubernetes.objects import Json, Path, entries, object_key, text_field, value_at
 from kyvsim.linting.lookups import named_objects
 from kyvsim.linting.runs import Kustomized
 from kyvsim.model.diagnostic import Diagnostic
@@ -60,7 +60,7 @@ def _renamed(given: Kustomized) -> dict[tuple[str, str], tuple[str, str]]:
         key = object_key(document.data)
         field = "namePrefix" if prefix else "nameSuffix"
         found[key.kind, key.name] = field, f"{prefix}{key.name}{suffix}"
-    for entry in data.get("configMapGenerator") or ():
+    for entry in entries(data, "configMapGenerator"):
         own, every = (value_at(one, ("disableNameSuffixHash",)) for one in _options(entry, data))
         name = text_field(entry, "name")
         if not (own or every):

@@ -148,6 +148,7 @@ def test_names_that_are_no_strings(name):
         ("resourceFilters", "[Event,*,*] {{ more }}", ""),
         ("webhooks", '[{"namespaceSelector": {}}]', "it must be an object"),
         ("webhooks", "namespaceSelector: {}", "it must be an object"),
+        ("webhooks", "[" * 100_000, "it must be an object"),
         ("webhooks", '{"namespaceSelector": {}}', ""),
         ("matchConditions", "{}", "it must be a list"),
         ("defaultRegistry", "docker.io", ""),

@@ -73,6 +73,7 @@ GENERATED = [{"name": "teams", "literals": ["names=[]"]}]
         ({"namePrefix": "prod-", "resources": ["policy.yaml", "teams.yaml"]}, "p", ["`teams`"]),
         ({"namePrefix": "prod-"}, "prod-p", ["`teams`"]),
         ({"commonLabels": {"a": "b"}}, "p", []),
+        ({"namePrefix": "prod-", "configMapGenerator": 5}, "p", ["`prod-p`", "`prod-teams`"]),
     ],
 )
 @pytest.mark.parametrize("is_base", [False, True])
