@@ -257,7 +257,7 @@ def _line_break(operator: Operator, key: object, value: object) -> Iterator[tupl
             )
 
 
-SEVERAL_NAMES: Final = re.compile(r"\s*[\w./:*?@-]+(?:\s*[,\n]\s*[\w./:*?@-]+)+[\s,]*")
+SEVERAL_NAMES: Final = re.compile(r"\s*[\w./:*?@-]+(?:(?=[^\S\n]*[,\n])[\s,]++[\w./:*?@-]+)+[\s,]*")
 """Several names in one string, without the signs of other texts such as `CN=a,O=b`."""
 
 

@@ -86,7 +86,7 @@ _FIELD = re.compile(r"""(request\.object|element)((?:\.(?:\w+|"[^"]+")|\[\d+\])+
 _STEP = re.compile(r"""\.(\w+)|\."([^"]+)"|\[\d+(\])""")
 _COUNTED = re.compile(
     r"""(?P<of>length\()?(?P<read>(?:request\.object)(?P<steps>(?:\.\w+)+)\[(?:\?|\*?\])[^|]*?)"""
-    r"""(?(of)\)|\s*\|\s*length\(@\))"""
+    r"""(?(of)\)|\|\s*length\(@\))"""
 )
 """The number of some elements of a list."""
 _LIST = re.compile(r"request\.object((?:\.\w+)*\.)(?:(\w+)|\[([\w, ]+)\])(?:\[\])?")
