@@ -7,7 +7,7 @@ uncertain: with anchors, aliases and tags, in flow maps, and for several entries
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple, TypeAlias
@@ -121,19 +121,25 @@ def _read(text: str) -> _Text:
 
 
 def _nodes_at(read: _Text, place: _Place) -> Iterator[Node]:
-    """Yield the nodes whose text contains a position, from the outside."""
-    pending = [*read.documents]
-    seen: set[int] = set()  # an alias may be inside the node that it means
-    while pending:
-        node = pending.pop()
-        if id(node) in seen or not _mark(node.start_mark) <= place <= _mark(node.end_mark):
-            continue
-        seen.add(id(node))
+    """Yield the nodes whose text contains a position, from the outside.
+
+    Beside aliases, which are not where the text of their nodes is, some may not be found.
+    """
+    level: Sequence[Node] = read.documents
+    before = (0, 0)
+    while level:
+        at = bisect_right(level, place, key=_start) - 1
+        node = level[max(at, 0)]
+        # An alias may be inside the node that it means.
+        if not before < _start(node) <= place <= _mark(node.end_mark):
+            return
         yield node
+        before = _start(node)
+        level = ()
         if isinstance(node, SequenceNode):
-            pending += node.value
+            level = node.value
         elif isinstance(node, MappingNode):
-            pending += (value for _, value in node.value)
+            level = [value for _, value in node.value]
 
 
 def _maps_at(read: _Text, place: _Place) -> Iterator[MappingNode]:
@@ -142,6 +148,10 @@ def _maps_at(read: _Text, place: _Place) -> Iterator[MappingNode]:
 
 def _mark(mark: yaml.Mark) -> _Place:
     return mark.line + 1, mark.column + 1
+
+
+def _start(node: Node) -> _Place:
+    return _mark(node.start_mark)
 
 
 def _place(change: TextChange) -> _Place:
@@ -153,7 +163,7 @@ def _entry(read: _Text, change: TextChange) -> _MapEntry:
     for node in _maps_at(read, place):
         for key, value in node.value:
             is_named = isinstance(key, ScalarNode) and key.value == change.key
-            if is_named and _mark(key.start_mark) == place:
+            if is_named and _start(key) == place:
                 _refuse_shared(read, key.start_mark.index, _end(value))
                 return _MapEntry(key, value, node)
     raise NoEditError("the entry is not written at this position")
@@ -162,11 +172,13 @@ def _entry(read: _Text, change: TextChange) -> _MapEntry:
 def _value(read: _Text, change: TextChange) -> Node:
     """Return the value of an entry, or a scalar in a list."""
     place = _place(change)
+    holder: Node | None = None
     for node in _nodes_at(read, place):
-        for item in node.value if isinstance(node, SequenceNode) else ():
-            if isinstance(item, ScalarNode) and _mark(item.start_mark) == place:
-                _refuse_shared(read, item.start_mark.index, _end(item))
-                return item
+        is_item = isinstance(holder, SequenceNode) and isinstance(node, ScalarNode)
+        if is_item and _start(node) == place:
+            _refuse_shared(read, node.start_mark.index, _end(node))
+            return node
+        holder = node
     return _entry(read, change).value
 
 
@@ -178,7 +190,7 @@ def _refuse_shared(read: _Text, start: int, end: int) -> None:
 def _block(read: _Text, change: TextChange) -> MappingNode:
     """Return the block map of a change: the value of an entry, or a root."""
     place = _place(change)
-    maps = (one for one in _maps_at(read, place) if _mark(one.start_mark) == place)
+    maps = (one for one in _maps_at(read, place) if _start(one) == place)
     node = _entry(read, change).value if change.key else next(maps, None)
     if not isinstance(node, MappingNode) or node.flow_style or not node.value:
         raise NoEditError("it is not a block map")
