@@ -348,7 +348,7 @@ def _findings(
         bindings=bindings,
         documents=known,
         manifests=manifests,
-        tests=_tests((one for one, _ in tested if one), every if suites else (), policies),
+        tests=_tests((one for one, _ in tested if one), every, policies),
         kustomized=tuple(_kustomized(every)),
         kinds=kinds,
         now=options.system.clock.now(),
